@@ -1,0 +1,187 @@
+//! The stand-alone oracle: a judge of other implementations of the same policy.
+//!
+//! It reads JSON Lines on standard input, one case a line, and writes one JSON line for each:
+//!
+//! ```text
+//! $ echo '{"name":"busy","policy":{},"method":"GET","draw":0.5,
+//!          "events":[{"at_ms":400,"status":529,"headers":[["Retry-After","20"]]},{"at_ms":21000,"error":"timeout"}]}' |
+//!     tr -d '\n' | cargo run --quiet --features serde --example oracle
+//! {"name":"busy","decisions":[{"retry_after_ms":20000.0,"because":"server_delay"},{"retry_after_ms":875.0,"because":"backoff"}]}
+//! ```
+//!
+//! `policy` holds options of the crate in their `serde` form. `at_ms` is monotonic time since the start of the call, and
+//! `wall_ms`, which may be left out, the wall time at its start in Unix milliseconds. Every draw is `draw`, or follows
+//! from `seed` (0 if left out). An error is `connection`, `timeout`, `pool_timeout`, `not_sent` or `other`. Other keys
+//! are ignored. The answer has one decision per event up to the first give-up, its milliseconds exact to the nanosecond.
+//!
+//! A line that cannot be run is answered with `{"name":…,"error":"…"}`, and makes the exit status 1 in the end.
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use retry_machine::rand_core::Rng;
+use retry_machine::{
+    Decision, ErrorKind, Event, FixedDraw, Reason, RetryHeaders, RetryMachine, RetryPolicy, SeededRng,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+fn main() -> io::Result<ExitCode> {
+    let mut input = io::stdin().lock();
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut exit_code = ExitCode::SUCCESS;
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        if !line.trim_ascii().is_empty() {
+            let answer = answer(&line);
+            if answer.error.is_some() {
+                exit_code = ExitCode::FAILURE;
+            }
+            serde_json::to_writer(&mut output, &answer)?;
+            // At once, so that a program at the other end of a pipe can wait for each answer.
+            output.write_all(b"\n")?;
+            output.flush()?;
+        }
+        line.clear();
+    }
+    Ok(exit_code)
+}
+
+/// The oracle's answer to one line.
+pub(crate) fn answer(line: &[u8]) -> Answer {
+    let outcome = serde_json::from_slice::<Case>(line).map_err(|error| error.to_string()).and_then(|case| case.run());
+    let (decisions, error) = match outcome {
+        Ok(reasons) => (Some(reasons.iter().map(Verdict::from).collect()), None),
+        Err(error) => (None, Some(error)),
+    };
+    Answer { name: name_of(line), decisions, error }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Answer {
+    /// As it came; null if the line has none or is no JSON.
+    name: serde_json::Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<Vec<Verdict>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Verdict {
+    Retry { retry_after_ms: Box<RawValue>, because: &'static str },
+    GiveUp { give_up: &'static str },
+}
+
+impl From<&Reason> for Verdict {
+    fn from(reason: &Reason) -> Self {
+        match reason.decision() {
+            Decision::RetryAfter(delay) => Self::Retry { retry_after_ms: exact_millis(delay), because: reason.name() },
+            Decision::GiveUp => Self::GiveUp { give_up: reason.name() },
+        }
+    }
+}
+
+/// One case, as it stands in a line.
+#[derive(Deserialize)]
+pub(crate) struct Case<'a> {
+    // Kept as text: a map in between would swallow a repeated key.
+    #[serde(borrow)]
+    policy: &'a RawValue,
+    pub(crate) method: String,
+    pub(crate) wall_ms: Option<i64>,
+    pub(crate) draw: Option<f64>,
+    #[serde(default)]
+    seed: u64,
+    pub(crate) events: Vec<CaseEvent>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct CaseEvent {
+    pub(crate) at_ms: u64,
+    status: Option<u16>,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    error: Option<ErrorName>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ErrorName {
+    Connection,
+    Timeout,
+    PoolTimeout,
+    NotSent,
+    Other,
+}
+
+impl Case<'_> {
+    /// Why each decision is taken, up to the first give-up.
+    fn run(&self) -> Result<Vec<Reason>, String> {
+        match self.draw {
+            Some(draw) => self.run_with(FixedDraw::new(draw)),
+            None => self.run_with(SeededRng::new(self.seed)),
+        }
+    }
+
+    fn run_with<R: Rng>(&self, rng: R) -> Result<Vec<Reason>, String> {
+        // Any start will do: what counts is the time since then.
+        let start = Instant::now();
+        let mut machine = RetryMachine::with_rng(&self.policy()?, &self.method, rng, start);
+        if let Some(wall_ms) = self.wall_ms {
+            let distance = Duration::from_millis(wall_ms.unsigned_abs());
+            let at_start =
+                if wall_ms < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+            machine = machine.with_wall_clock(at_start.ok_or_else(|| format!("`wall_ms`: {wall_ms} is out of range"))?);
+        }
+        let mut reasons = Vec::new();
+        for event in &self.events {
+            let now = start.checked_add(Duration::from_millis(event.at_ms));
+            let now = now.ok_or_else(|| format!("`at_ms`: {} is out of range", event.at_ms))?;
+            let decision = machine.decide(event.to_event()?, now);
+            reasons.extend(machine.reason());
+            if decision == Decision::GiveUp {
+                break;
+            }
+        }
+        Ok(reasons)
+    }
+
+    pub(crate) fn policy(&self) -> Result<RetryPolicy, String> {
+        serde_json::from_str(self.policy.get()).map_err(|error| format!("`policy`: {error}"))
+    }
+}
+
+impl CaseEvent {
+    pub(crate) fn to_event(&self) -> Result<Event<'_>, String> {
+        match (self.status, self.error) {
+            (Some(status), None) => Ok(Event::response(status, RetryHeaders::from_pairs(&self.headers))),
+            (None, Some(error)) => Ok(Event::from(match error {
+                ErrorName::Connection => ErrorKind::Connection,
+                ErrorName::Timeout => ErrorKind::Timeout,
+                ErrorName::PoolTimeout => ErrorKind::PoolTimeout,
+                ErrorName::NotSent => ErrorKind::NotSent,
+                ErrorName::Other => ErrorKind::Other,
+            })),
+            _ => Err(format!("the event at {} ms must have either a `status` or an `error`", self.at_ms)),
+        }
+    }
+}
+
+/// The name of a case, even of one that cannot be run.
+fn name_of(line: &[u8]) -> serde_json::Value {
+    let case: Result<serde_json::Map<_, _>, _> = serde_json::from_slice(line);
+    case.ok().and_then(|mut case| case.remove("name")).unwrap_or_default()
+}
+
+/// A duration's milliseconds as a JSON number with every digit, which an `f64` could not hold.
+pub(crate) fn exact_millis(duration: Duration) -> Box<RawValue> {
+    let (millis, nanos) = (duration.as_millis(), duration.subsec_nanos() % 1_000_000);
+    let text = format!("{millis}.{nanos:06}");
+    let trimmed = text.trim_end_matches('0');
+    // At least one digit stays behind the point.
+    let number = if trimmed.ends_with('.') { format!("{trimmed}0") } else { trimmed.to_owned() };
+    RawValue::from_string(number).expect("digits around a point are a JSON number")
+}

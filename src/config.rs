@@ -1,0 +1,414 @@
+//! `RetryOptions` and `RetryPolicy` as configuration: the `serde` feature.
+//!
+//! Read by hand rather than by derive, so that every error names its option.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{self, Serialize, SerializeMap, Serializer};
+
+use crate::options::{Replay, RetryAfterExcess, RetryOptions};
+use crate::policy::RetryPolicy;
+use crate::status::{CODES, StatusSet};
+
+impl<'de> Deserialize<'de> for RetryOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OptionsVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for RetryPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RetryPolicy::new(RetryOptions::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for RetryOptions {
+    /// Writes the options that are set.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.validate().map_err(ser::Error::custom)?;
+        let mut map = serializer.serialize_map(None)?;
+        write(&mut map, "max_retries", self.max_retries)?;
+        write(&mut map, "backoff_initial", self.backoff_initial.map(Millis))?;
+        write(&mut map, "backoff_max", self.backoff_max.map(Millis))?;
+        write(&mut map, "backoff_jitter", self.backoff_jitter)?;
+        write(&mut map, "statuses", self.statuses.and_then(Result::ok))?;
+        write(&mut map, "unsafe_statuses", self.unsafe_statuses.map(|statuses| OrNull(statuses.and_then(Result::ok))))?;
+        write(&mut map, "respect_retry_after", self.respect_retry_after)?;
+        write(&mut map, "retry_after_min", self.retry_after_min.map(Millis))?;
+        write(&mut map, "retry_after_max", self.retry_after_max.map(Millis))?;
+        write(&mut map, "retry_after_excess", self.retry_after_excess)?;
+        write(&mut map, "retry_after_jitter", self.retry_after_jitter)?;
+        write(&mut map, "respect_should_retry", self.respect_should_retry)?;
+        write(&mut map, "retry_connection_errors", self.retry_connection_errors)?;
+        write(&mut map, "retry_timeout_errors", self.retry_timeout_errors)?;
+        write(&mut map, "budget", self.budget.map(|budget| OrNull(budget.map(Millis))))?;
+        map.end()
+    }
+}
+
+impl Serialize for RetryPolicy {
+    /// Writes every option; the marked method is none.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RetryOptions::from(self).serialize(serializer)
+    }
+}
+
+struct OptionsVisitor;
+
+impl<'de> Visitor<'de> for OptionsVisitor {
+    type Value = RetryOptions;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of retry options")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RetryOptions, A::Error> {
+        let mut options = RetryOptions::default();
+        while let Some(name) = map.next_key::<String>()? {
+            let map = &mut map;
+            match name.as_str() {
+                "max_retries" => read(map, "max_retries", &mut options.max_retries, &COUNT)?,
+                "backoff_initial" => read(map, "backoff_initial", &mut options.backoff_initial, &MILLIS)?,
+                "backoff_max" => read(map, "backoff_max", &mut options.backoff_max, &MILLIS)?,
+                "backoff_jitter" => read(map, "backoff_jitter", &mut options.backoff_jitter, &FRACTION)?,
+                "statuses" => read(map, "statuses", &mut options.statuses, &STATUSES)?,
+                "unsafe_statuses" => read(map, "unsafe_statuses", &mut options.unsafe_statuses, &UNSAFE_STATUSES)?,
+                "respect_retry_after" => read(map, "respect_retry_after", &mut options.respect_retry_after, &SWITCH)?,
+                "retry_after_min" => read(map, "retry_after_min", &mut options.retry_after_min, &MILLIS)?,
+                "retry_after_max" => read(map, "retry_after_max", &mut options.retry_after_max, &MILLIS)?,
+                "retry_after_excess" => read(map, "retry_after_excess", &mut options.retry_after_excess, &EXCESS)?,
+                "retry_after_jitter" => read(map, "retry_after_jitter", &mut options.retry_after_jitter, &FRACTION)?,
+                "respect_should_retry" => {
+                    read(map, "respect_should_retry", &mut options.respect_should_retry, &SWITCH)?
+                }
+                "retry_connection_errors" => {
+                    read(map, "retry_connection_errors", &mut options.retry_connection_errors, &TOGGLE)?;
+                }
+                "retry_timeout_errors" => {
+                    read(map, "retry_timeout_errors", &mut options.retry_timeout_errors, &TOGGLE)?
+                }
+                "budget" => read(map, "budget", &mut options.budget, &BUDGET)?,
+                unknown => return Err(de::Error::unknown_field(unknown, OPTIONS)),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Reads the value of an option that must not be set yet.
+fn read<'de, A: MapAccess<'de>, T>(
+    map: &mut A,
+    option: &'static str,
+    slot: &mut Option<T>,
+    kind: &Kind<T>,
+) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(option));
+    }
+    let value: Value = map.next_value().map_err(|error| de::Error::custom(format_args!("`{option}`: {error}")))?;
+    let read = (kind.read)(&value).map_err(|found| {
+        de::Error::custom(format_args!("`{option}`: found {found}, expected {expected}", expected = kind.expected))
+    })?;
+    *slot = Some(read);
+    Ok(())
+}
+
+/// Writes the value of an option that is set.
+fn write<M: SerializeMap>(map: &mut M, option: &'static str, value: Option<impl Serialize>) -> Result<(), M::Error> {
+    match value {
+        Some(value) => {
+            map.serialize_entry(option, &value).map_err(|error| ser::Error::custom(format_args!("`{option}`: {error}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How the values of some options are read. Where one does not fit, the error is the part that does not.
+struct Kind<T> {
+    expected: &'static str,
+    read: fn(&Value) -> Result<T, &Value>,
+}
+
+const COUNT: Kind<u32> = Kind {
+    expected: "a whole number from 0 to 18446744073709551615",
+    // More than a u32 holds is more than anyone retries.
+    read: |value| Ok(u32::try_from(value.as_u64()?).unwrap_or(u32::MAX)),
+};
+
+const MILLIS: Kind<Duration> = Kind {
+    expected: "whole milliseconds from 0 to 18446744073709551615",
+    read: |value| Ok(Duration::from_millis(value.as_u64()?)),
+};
+
+const BUDGET: Kind<Option<Duration>> = Kind {
+    expected: "whole milliseconds from 0 to 18446744073709551615, or null or \"none\" for no limit",
+    read: |value| match value {
+        Value::Null => Ok(None),
+        Value::Text(text) if text == "none" => Ok(None),
+        value => (MILLIS.read)(value).map(Some),
+    },
+};
+
+const FRACTION: Kind<f64> = Kind {
+    expected: "a number from 0 to 1",
+    read: |value| match *value {
+        Value::Float(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
+        Value::Integer(0) => Ok(0.0),
+        Value::Integer(1) => Ok(1.0),
+        _ => Err(value),
+    },
+};
+
+const SWITCH: Kind<bool> = Kind {
+    expected: "true or false",
+    read: |value| match value {
+        Value::Bool(switch) => Ok(*switch),
+        _ => Err(value),
+    },
+};
+
+const TOGGLE: Kind<Replay> = Kind {
+    expected: "true, false or \"auto\"",
+    read: |value| match value {
+        Value::Bool(replay) => Ok(Replay::from(*replay)),
+        Value::Text(text) if text == AUTO => Ok(Replay::Auto),
+        _ => Err(value),
+    },
+};
+
+const EXCESS: Kind<RetryAfterExcess> = Kind {
+    expected: "\"clamp\" or \"give_up\"",
+    read: |value| match value {
+        Value::Text(text) if text == CLAMP => Ok(RetryAfterExcess::Clamp),
+        Value::Text(text) if text == GIVE_UP => Ok(RetryAfterExcess::GiveUp),
+        _ => Err(value),
+    },
+};
+
+const STATUSES: Kind<Result<StatusSet, u16>> = Kind {
+    expected: "a list of statuses from 100 to 999 and of ranges such as \"500-599\"",
+    read: |value| {
+        let Value::List(items) = value else {
+            return Err(value);
+        };
+        match items.iter().find(|item| item.as_statuses().is_none()) {
+            Some(bad) => Err(bad),
+            // Every code has been checked, so this is a set.
+            None => Ok(StatusSet::collect(items.iter().filter_map(Value::as_statuses).flatten())),
+        }
+    },
+};
+
+const UNSAFE_STATUSES: Kind<Option<Result<StatusSet, u16>>> = Kind {
+    expected: "a list of statuses from 100 to 999 and of ranges such as \"500-599\", or null or \"same\" for those of `statuses`",
+    read: |value| match value {
+        Value::Null => Ok(None),
+        Value::Text(text) if text == "same" => Ok(None),
+        value => (STATUSES.read)(value).map(Some),
+    },
+};
+
+const OPTIONS: &[&str] = &[
+    "max_retries",
+    "backoff_initial",
+    "backoff_max",
+    "backoff_jitter",
+    "statuses",
+    "unsafe_statuses",
+    "respect_retry_after",
+    "retry_after_min",
+    "retry_after_max",
+    "retry_after_excess",
+    "retry_after_jitter",
+    "respect_should_retry",
+    "retry_connection_errors",
+    "retry_timeout_errors",
+    "budget",
+];
+
+const AUTO: &str = "auto";
+const CLAMP: &str = "clamp";
+const GIVE_UP: &str = "give_up";
+
+/// Any value that an option could have, right or wrong: what a format delivers, before it is judged.
+enum Value {
+    Null,
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Value>),
+}
+
+impl Value {
+    fn as_u64(&self) -> Result<u64, &Self> {
+        match self {
+            Self::Integer(number) => u64::try_from(*number).map_err(|_| self),
+            _ => Err(self),
+        }
+    }
+
+    /// A code, or a range of three digits, hyphen, three digits.
+    fn as_statuses(&self) -> Option<RangeInclusive<u16>> {
+        let (first, last) = match self {
+            Self::Integer(code) => {
+                let code = u16::try_from(*code).ok()?;
+                (code, code)
+            }
+            Self::Text(range) => {
+                let (first, last) = range.split_once('-')?;
+                let three_digits = |code: &str| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
+                if !(three_digits(first) && three_digits(last)) {
+                    return None;
+                }
+                (first.parse().ok()?, last.parse().ok()?)
+            }
+            _ => return None,
+        };
+        (CODES.contains(&first) && CODES.contains(&last) && first <= last).then_some(first..=last)
+    }
+}
+
+/// As in JSON, for error messages.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            // `{:?}` keeps the point of a whole number: it shows why 500.0 is not taken for 500.
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Text(value) => write!(f, "{value:?}"),
+            Self::List(values) => {
+                f.write_str("[")?;
+                for (index, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if index == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value of an option")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::List(values))
+    }
+}
+
+/// A duration as whole milliseconds; one that is none cannot be written.
+struct Millis(Duration);
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let millis = u64::try_from(self.0.as_millis()).ok().filter(|millis| Duration::from_millis(*millis) == self.0);
+        match millis {
+            Some(millis) => serializer.serialize_u64(millis),
+            None => Err(ser::Error::custom(format_args!("found {:?}, expected {}", self.0, MILLIS.expected))),
+        }
+    }
+}
+
+/// A value, or null. As a unit: a format without null refuses that, where it might leave out a `None`, which would read
+/// back as unset.
+struct OrNull<T>(Option<T>);
+
+impl<T: Serialize> Serialize for OrNull<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_unit(),
+        }
+    }
+}
+
+impl Serialize for StatusSet {
+    /// Writes codes that stand alone as numbers, and the others as ranges: `[408, 429, "500-599"]`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ranges: Vec<_> = self.ranges().map(|range| StatusRange(*range.start(), *range.end())).collect();
+        serializer.collect_seq(ranges)
+    }
+}
+
+struct StatusRange(u16, u16);
+
+impl Serialize for StatusRange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self(first, last) if first == last => serializer.serialize_u16(first),
+            Self(first, last) => serializer.collect_str(&format_args!("{first}-{last}")),
+        }
+    }
+}
+
+impl Serialize for Replay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str(AUTO),
+            Self::Always => serializer.serialize_bool(true),
+            Self::Never => serializer.serialize_bool(false),
+        }
+    }
+}
+
+impl Serialize for RetryAfterExcess {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Clamp => CLAMP,
+            Self::GiveUp => GIVE_UP,
+        })
+    }
+}

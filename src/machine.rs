@@ -1,0 +1,267 @@
+//! The machine: all the state of a call, and everything that changes it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use rand_core::Rng;
+
+use crate::decision::{Decision, Reason};
+use crate::event::{ErrorKind, Event};
+use crate::options::RetryAfterExcess;
+use crate::policy::RetryPolicy;
+use crate::quota::RetryQuota;
+use crate::retry_after::RequestedDelay;
+use crate::rng::{self, SeededRng};
+
+/// The retries of one call: told what each attempt gave and what time it is, it decides what to do next.
+///
+/// A machine serves one call, from its start to the first [`Decision::GiveUp`]; then it is finished. It does nothing by
+/// itself: sending and waiting are the caller's.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use retry_machine::{Decision, Event, RetryHeaders, RetryMachine, RetryPolicy};
+///
+/// let mut statuses = [503, 200].into_iter();
+/// let mut now = Instant::now();
+///
+/// let mut machine = RetryMachine::new(&RetryPolicy::default(), "GET", 0, now);
+/// let status = loop {
+///     let status = statuses.next().expect("two attempts");
+///     match machine.decide(Event::response(status, RetryHeaders::default()), now) {
+///         Decision::RetryAfter(delay) => now += delay,
+///         Decision::GiveUp => break status,
+///     }
+/// };
+/// assert_eq!((status, machine.retry_count()), (200, 1));
+/// ```
+#[derive(Debug)]
+pub struct RetryMachine<R = SeededRng> {
+    policy: RetryPolicy,
+    rng: R,
+    start: Instant,
+    wall_clock_at_start: Option<SystemTime>,
+    quota: Option<Arc<RetryQuota>>,
+    // What the latest retry withdrew from the quota: a success gives it back.
+    withdrawn: Option<u32>,
+    retry_count: u32,
+    reason: Option<Reason>,
+}
+
+impl RetryMachine {
+    /// A machine for one call, which starts `now`: the budget counts from here.
+    ///
+    /// `method` is the request's method, in capitals. `seed` settles every draw: two machines with the same policy,
+    /// method, seed and events decide alike. Take a fresh one for each call, from `rand::random()` or from std's
+    /// `RandomState`, not from the clock: clients that fail together would draw together.
+    ///
+    /// ```
+    /// use std::hash::{BuildHasher, RandomState};
+    /// use std::time::Instant;
+    /// use retry_machine::{RetryMachine, RetryPolicy};
+    ///
+    /// let seed = RandomState::new().hash_one(0);
+    /// let machine = RetryMachine::new(&RetryPolicy::default(), "POST", seed, Instant::now());
+    /// assert_eq!(machine.retry_count(), 0);
+    /// ```
+    pub fn new(policy: &RetryPolicy, method: impl AsRef<str>, seed: u64, now: Instant) -> Self {
+        Self::with_rng(policy, method, SeededRng::new(seed), now)
+    }
+}
+
+impl<R: Rng> RetryMachine<R> {
+    /// Like [`new`](RetryMachine::new), with the caller's generator. `&mut R` is one too: it then goes on from call to
+    /// call.
+    ///
+    /// A draw is the upper 53 bits of [`next_u64`](rand_core::Rng::next_u64), as a number in [0, 1). One is taken only
+    /// where jitter meets a delay that is not zero.
+    pub fn with_rng(policy: &RetryPolicy, method: impl AsRef<str>, rng: R, now: Instant) -> Self {
+        Self {
+            policy: policy.for_method(method),
+            rng,
+            start: now,
+            wall_clock_at_start: None,
+            quota: None,
+            withdrawn: None,
+            retry_count: 0,
+            reason: None,
+        }
+    }
+
+    /// Gives the machine the wall time at its start, to measure a `Retry-After` date against. From there on it advances
+    /// by `now`.
+    ///
+    /// Without it a date is measured against the response's own `Date`. Give none if the local clock cannot be trusted.
+    /// It has no part in the budget.
+    #[must_use]
+    pub fn with_wall_clock(self, at_start: SystemTime) -> Self {
+        Self { wall_clock_at_start: Some(at_start), ..self }
+    }
+
+    /// Makes every retry withdraw from a quota that is shared with other calls. See [`RetryQuota`].
+    #[must_use]
+    pub fn with_quota(self, quota: Arc<RetryQuota>) -> Self {
+        Self { quota: Some(quota), ..self }
+    }
+
+    /// Decides what follows an attempt that gave `event`, at the time `now`.
+    ///
+    /// In this order:
+    ///
+    /// 1. A finished machine gives up again, and changes nothing.
+    /// 2. An event that is not retryable gives up; a success is one.
+    /// 3. With `max_retries` retries made it gives up.
+    /// 4. The delay is the server's, within its bounds, or the backoff.
+    /// 5. If the next attempt would start at the end of the budget or later, it gives up. So does it if a quota was given
+    ///    and has too few tokens.
+    /// 6. Otherwise the retry is counted and granted.
+    ///
+    /// It never fails and never panics, whatever comes in. Elapsed time is `now` less the start, and zero before the
+    /// start; it may be smaller than at an earlier event. Give every outcome, the last one too: a machine that never
+    /// heard of the success does not know that it is finished, nor does its quota.
+    ///
+    /// A response whose body fails while it is read is reported as an error *instead of* as a response: after the
+    /// decision on a 200 the machine is finished.
+    pub fn decide<'a>(&mut self, event: impl Into<Event<'a>>, now: Instant) -> Decision {
+        // Step 1.
+        if self.is_finished() {
+            return Decision::GiveUp;
+        }
+        let reason = self.judge(event.into(), self.elapsed(now));
+        self.reason = Some(reason);
+        reason.decision()
+    }
+
+    /// Why the latest decision was taken; `None` before the first.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason
+    }
+
+    /// How many retries have been granted so far, for a retry-count header for instance.
+    pub fn retry_count(&self) -> u32 {
+        self.retry_count
+    }
+
+    /// What is left of the budget, zero if it is used up; `None` for no limit. To shorten an attempt's own timeout.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use retry_machine::{RetryMachine, RetryPolicy};
+    ///
+    /// let start = Instant::now();
+    /// let machine = RetryMachine::new(&RetryPolicy::default(), "GET", 1, start);
+    /// let attempt_timeout = |now| machine.remaining_budget(now).map_or(Duration::MAX, |left| left.min(Duration::from_secs(10)));
+    /// assert_eq!(attempt_timeout(start), Duration::from_secs(10));
+    /// assert_eq!(attempt_timeout(start + Duration::from_secs(28)), Duration::from_secs(2));
+    /// ```
+    pub fn remaining_budget(&self, now: Instant) -> Option<Duration> {
+        Some(self.policy.budget()?.saturating_sub(self.elapsed(now)))
+    }
+
+    /// Whether the machine has given up: the call is over, and every further event gives up too.
+    pub fn is_finished(&self) -> bool {
+        self.reason.is_some_and(|reason| reason.decision() == Decision::GiveUp)
+    }
+
+    /// The policy, marked with the call's method.
+    pub fn policy(&self) -> &RetryPolicy {
+        &self.policy
+    }
+
+    /// Steps 2 to 6. The retry number advances on the server's delays too.
+    #[inline]
+    fn judge(&mut self, event: Event<'_>, elapsed: Duration) -> Reason {
+        // Step 2: is the event retryable?
+        if let Some(refusal) = self.policy.refusal(event) {
+            if let (Some(quota), Event::Response { status: ..400, .. }) = (&self.quota, event) {
+                quota.deposit(self.withdrawn.take().unwrap_or(SUCCESS_DEPOSIT));
+            }
+            return refusal;
+        }
+
+        // Step 3: may there be one more retry?
+        let requested_delay = self.requested_delay(event, elapsed);
+        let requested = requested_delay.map(|requested| requested.delay);
+        let max_retries = self.policy.max_retries();
+        if self.retry_count >= max_retries {
+            return Reason::RetriesExhausted { max_retries, requested };
+        }
+
+        // Step 4: when?
+        let retry = self.retry_count + 1;
+        let draw = || rng::draw(&mut self.rng);
+        let (granted, delay) = if let Some(RequestedDelay { source, delay: requested }) = requested_delay {
+            let max = self.policy.retry_after_max();
+            if self.policy.retry_after_excess() == RetryAfterExcess::GiveUp && requested > max {
+                return Reason::ServerDelayTooLong { requested, max };
+            }
+            let delay = self.policy.server_delay(requested, draw);
+            (Reason::ServerDelay { retry, source, requested, delay }, delay)
+        } else {
+            let delay = self.policy.backoff_with(retry, draw);
+            (Reason::Backoff { retry, delay }, delay)
+        };
+
+        // Step 5: does the next attempt start in time, and do the other calls leave room for it?
+        if let Some(budget) = self.policy.budget().filter(|budget| elapsed.saturating_add(delay) >= *budget) {
+            return Reason::BudgetExhausted { elapsed, delay, budget, requested };
+        }
+        if let Some(quota) = &self.quota {
+            let cost = retry_cost(event);
+            if let Err(available) = quota.withdraw(cost) {
+                return Reason::QuotaExhausted { available, cost };
+            }
+            self.withdrawn = Some(cost);
+        }
+
+        // Step 6.
+        self.retry_count = retry;
+        granted
+    }
+
+    /// What the server asks for, measured against the wall clock if there is one.
+    fn requested_delay(&self, event: Event<'_>, elapsed: Duration) -> Option<RequestedDelay> {
+        let Some(at_start) = self.wall_clock_at_start else {
+            return self.policy.requested_delay(event, None);
+        };
+        match (at_start.checked_add(elapsed), event) {
+            (None, Event::Response { status, headers }) => {
+                // A wall clock past its end measures nothing, and the caller asked for it rather than for `Date`.
+                self.policy.requested_delay(Event::response(status, headers.without_date()), None)
+            }
+            (wall_clock, event) => self.policy.requested_delay(event, wall_clock),
+        }
+    }
+
+    fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.start)
+    }
+}
+
+/// A clone goes on from the same state by itself, but what was withdrawn from a quota comes back only once: to the
+/// original.
+impl<R: Clone> Clone for RetryMachine<R> {
+    fn clone(&self) -> Self {
+        Self {
+            policy: self.policy.clone(),
+            rng: self.rng.clone(),
+            start: self.start,
+            wall_clock_at_start: self.wall_clock_at_start,
+            quota: self.quota.clone(),
+            withdrawn: None,
+            retry_count: self.retry_count,
+            reason: self.reason,
+        }
+    }
+}
+
+/// What a retry after this event withdraws from a quota: a timeout says more of a service in trouble, and costs it more.
+fn retry_cost(event: Event<'_>) -> u32 {
+    match event {
+        Event::Error(ErrorKind::Timeout) => 10,
+        _ => 5,
+    }
+}
+
+/// What a success deposits in a quota if its call was not retried.
+const SUCCESS_DEPOSIT: u32 = 1;
