@@ -82,13 +82,13 @@ impl<'de> Visitor<'de> for OptionsVisitor {
                 "retry_after_excess" => read(map, "retry_after_excess", &mut options.retry_after_excess, &EXCESS)?,
                 "retry_after_jitter" => read(map, "retry_after_jitter", &mut options.retry_after_jitter, &FRACTION)?,
                 "respect_should_retry" => {
-                    read(map, "respect_should_retry", &mut options.respect_should_retry, &SWITCH)?
+                    read(map, "respect_should_retry", &mut options.respect_should_retry, &SWITCH)?;
                 }
                 "retry_connection_errors" => {
                     read(map, "retry_connection_errors", &mut options.retry_connection_errors, &TOGGLE)?;
                 }
                 "retry_timeout_errors" => {
-                    read(map, "retry_timeout_errors", &mut options.retry_timeout_errors, &TOGGLE)?
+                    read(map, "retry_timeout_errors", &mut options.retry_timeout_errors, &TOGGLE)?;
                 }
                 "budget" => read(map, "budget", &mut options.budget, &BUDGET)?,
                 unknown => return Err(de::Error::unknown_field(unknown, OPTIONS)),
