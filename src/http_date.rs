@@ -44,9 +44,8 @@ fn parse_rfc850(value: &[u8], reference: Option<SystemTime>) -> Option<SystemTim
         return None;
     };
     let month = MONTHS.iter().position(|name| **name == [m1, m2, m3])? as u8;
-    let after_new_year =
-        [month, two_digits([d1, d2])?, two_digits([h1, h2])?, two_digits([n1, n2])?, two_digits([s1, s2])?];
-    let year = full_year(two_digits([y1, y2])?, after_new_year, reference)?;
+    let parts = [month, two_digits([d1, d2])?, two_digits([h1, h2])?, two_digits([n1, n2])?, two_digits([s1, s2])?];
+    let year = full_year(two_digits([y1, y2])?, parts, reference)?;
 
     // Every 400 years the calendar repeats, weekdays included. So a year that four digits cannot hold is read as one
     // that they can, and moved.

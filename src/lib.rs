@@ -124,6 +124,7 @@ mod policy;
 mod quota;
 mod retry_after;
 mod rng;
+mod rules;
 mod status;
 
 pub use decision::{Decision, Reason};
