@@ -49,18 +49,15 @@ fn parse_rfc850(value: &[u8], reference: Option<SystemTime>) -> Option<SystemTim
 
     // Every 400 years the calendar repeats, weekdays included. So a year that four digits cannot hold is read as one
     // that they can, and moved.
-    let readable = 2000 + year.rem_euclid(400);
+    let cycles = u32::try_from((year - 1970) / 400).ok()?;
+    let readable = 1970 + (year - 1970) % 400;
     let [y1, y2, y3, y4] = [readable / 1000, readable / 100 % 10, readable / 10 % 10, readable % 10].map(digit);
     let [w1, w2, w3] = **short;
     let date = parse_any_weekday(&mut [
         w1, w2, w3, b',', b' ', d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', h1, h2, b':', n1, n2, b':', s1,
         s2, b' ', b'G', b'M', b'T',
     ])?;
-    match u32::try_from((year - readable) / 400) {
-        Ok(cycles) => date.checked_add(CALENDAR_CYCLE.checked_mul(cycles)?),
-        // 1970 to 1999, read as 2370 to 2399.
-        Err(_) => date.checked_sub(CALENDAR_CYCLE),
-    }
+    date.checked_add(CALENDAR_CYCLE.checked_mul(cycles)?)
 }
 
 /// The year from 1970 on that two digits mean: the latest one that puts the date not more than 50 years after
