@@ -15,20 +15,54 @@ use crate::options::{Replay, RetryAfterExcess, RetryOptions};
 use crate::policy::RetryPolicy;
 use crate::status::StatusSet;
 
+/// Options as configuration: a map of their names, in any self-describing format. What is absent stays unset.
+///
+/// | option | value |
+/// |---|---|
+/// | `max_retries` | a whole number up to `u64::MAX`; above `u32::MAX` it reads as `u32::MAX` |
+/// | `backoff_initial`, `backoff_max`, `retry_after_min`, `retry_after_max` | whole milliseconds up to `u64::MAX` |
+/// | `budget` | whole milliseconds, or null or `"none"` for no limit |
+/// | `backoff_jitter`, `retry_after_jitter` | a number from 0 to 1 |
+/// | `statuses` | a list of codes and of inclusive ranges: `[408, 429, "500-599"]`; it may be empty |
+/// | `unsafe_statuses` | such a list, or null or `"same"` |
+/// | `respect_retry_after`, `respect_should_retry` | `true` or `false` |
+/// | `retry_connection_errors`, `retry_timeout_errors` | `true`, `false` or `"auto"` |
+/// | `retry_after_excess` | `"clamp"` or `"give_up"` |
+///
+/// An unknown or repeated name, a value of another type (500.0 is no whole number) and one that is out of bounds are
+/// errors that name the option, the value and what was expected.
+///
+/// ```
+/// use std::time::Duration;
+/// use retry_machine::{RetryOptions, RetryPolicy};
+///
+/// let options: RetryOptions = serde_json::from_str(r#"{"statuses": [429, "500-504"], "budget": 60000}"#)?;
+/// assert_eq!(options, RetryOptions::default().statuses([429, 500, 501, 502, 503, 504]).budget(Duration::from_secs(60)));
+///
+/// let error = serde_json::from_str::<RetryPolicy>(r#"{"budget": -1}"#).unwrap_err();
+/// assert!(error.to_string().starts_with(
+///     "`budget`: found -1, expected whole milliseconds from 0 to 18446744073709551615, or null or \"none\" for no limit"
+/// ));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 impl<'de> Deserialize<'de> for RetryOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(OptionsVisitor)
     }
 }
 
+/// Reads [`RetryOptions`] over the defaults, through the same checks: no invalid policy can be read.
 impl<'de> Deserialize<'de> for RetryPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         RetryPolicy::new(RetryOptions::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
+/// Writes the options that are set, in the form in which they are read.
+///
+/// A duration that is not a whole number of milliseconds, or of more than `u64::MAX`, cannot be written and is an error;
+/// so is an option that is out of bounds. A format without null, TOML for instance, refuses to write a budget of none.
 impl Serialize for RetryOptions {
-    /// Writes the options that are set.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.validate().map_err(ser::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
@@ -51,8 +85,8 @@ impl Serialize for RetryOptions {
     }
 }
 
+/// Writes every option. The marked method is none.
 impl Serialize for RetryPolicy {
-    /// Writes every option; the marked method is none.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RetryOptions::from(self).serialize(serializer)
     }

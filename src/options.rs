@@ -7,8 +7,8 @@ use crate::status::StatusSet;
 /// A set of changes to a [`RetryPolicy`](crate::RetryPolicy): every option, each of them set or unset.
 ///
 /// Options are not checked until [`validate`](Self::validate) or [`RetryPolicy::new`](crate::RetryPolicy::new), so
-/// setters chain. With the feature `serde` they are read from and written as configuration under the names of the
-/// setters.
+/// setters chain. With the feature `serde` they are also configuration, under the names of the setters: see the
+/// implementation of `Deserialize` for the form of each.
 ///
 /// ```
 /// use std::time::Duration;
