@@ -46,7 +46,7 @@ impl RetryPolicy {
     }
 
     /// The delay before a retry, given the event that led to it: the server's, if the event is a response that asks for
-    /// a usable one and [`respect_retry_after`](RetryOptions::respect_retry_after) holds, else the backoff.
+    /// a usable one and [`respect_retry_after`](crate::RetryOptions::respect_retry_after) holds, else the backoff.
     ///
     /// A server's delay is raised to `retry_after_min`, then lowered to `retry_after_max`, then spread by
     /// `retry_after_jitter`. `retry_after_excess` does not matter here: an excessive delay is always clamped. `retry`
