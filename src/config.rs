@@ -70,16 +70,20 @@ impl Serialize for RetryOptions {
         write(&mut map, "backoff_initial", self.backoff_initial.map(Millis))?;
         write(&mut map, "backoff_max", self.backoff_max.map(Millis))?;
         write(&mut map, "backoff_jitter", self.backoff_jitter)?;
-        write(&mut map, "statuses", self.statuses.and_then(Result::ok))?;
-        write(&mut map, "unsafe_statuses", self.unsafe_statuses.map(|statuses| OrNull(statuses.and_then(Result::ok))))?;
+        write(&mut map, "statuses", self.statuses.and_then(Result::ok).map(Statuses))?;
+        write(
+            &mut map,
+            "unsafe_statuses",
+            self.unsafe_statuses.map(|statuses| OrNull(statuses.and_then(Result::ok).map(Statuses))),
+        )?;
         write(&mut map, "respect_retry_after", self.respect_retry_after)?;
         write(&mut map, "retry_after_min", self.retry_after_min.map(Millis))?;
         write(&mut map, "retry_after_max", self.retry_after_max.map(Millis))?;
-        write(&mut map, "retry_after_excess", self.retry_after_excess)?;
+        write(&mut map, "retry_after_excess", self.retry_after_excess.map(Excess))?;
         write(&mut map, "retry_after_jitter", self.retry_after_jitter)?;
         write(&mut map, "respect_should_retry", self.respect_should_retry)?;
-        write(&mut map, "retry_connection_errors", self.retry_connection_errors)?;
-        write(&mut map, "retry_timeout_errors", self.retry_timeout_errors)?;
+        write(&mut map, "retry_connection_errors", self.retry_connection_errors.map(Toggle))?;
+        write(&mut map, "retry_timeout_errors", self.retry_timeout_errors.map(Toggle))?;
         write(&mut map, "budget", self.budget.map(|budget| OrNull(budget.map(Millis))))?;
         map.end()
     }
@@ -295,10 +299,12 @@ impl<T: Serialize> Serialize for OrNull<T> {
     }
 }
 
-impl Serialize for StatusSet {
-    /// Writes codes that stand alone as numbers, and the others as ranges: `[408, 429, "500-599"]`.
+/// Codes that stand alone as numbers, and the others as ranges: `[408, 429, "500-599"]`.
+struct Statuses(StatusSet);
+
+impl Serialize for Statuses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ranges: Vec<_> = self.ranges().map(|range| StatusRange(*range.start(), *range.end())).collect();
+        let ranges: Vec<_> = self.0.ranges().map(|range| StatusRange(*range.start(), *range.end())).collect();
         serializer.collect_seq(ranges)
     }
 }
@@ -314,21 +320,25 @@ impl Serialize for StatusRange {
     }
 }
 
-impl Serialize for Replay {
+struct Toggle(Replay);
+
+impl Serialize for Toggle {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => serializer.serialize_str(AUTO),
-            Self::Always => serializer.serialize_bool(true),
-            Self::Never => serializer.serialize_bool(false),
+        match self.0 {
+            Replay::Auto => serializer.serialize_str(AUTO),
+            Replay::Always => serializer.serialize_bool(true),
+            Replay::Never => serializer.serialize_bool(false),
         }
     }
 }
 
-impl Serialize for RetryAfterExcess {
+struct Excess(RetryAfterExcess);
+
+impl Serialize for Excess {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::Clamp => CLAMP,
-            Self::GiveUp => GIVE_UP,
+        serializer.serialize_str(match self.0 {
+            RetryAfterExcess::Clamp => CLAMP,
+            RetryAfterExcess::GiveUp => GIVE_UP,
         })
     }
 }
