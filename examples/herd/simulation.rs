@@ -3,10 +3,11 @@
 //! # What happens
 //!
 //! At 0 s the service fails and the call that every client has open is answered 503, in the same instant, as by a gateway
-//! that loses what is behind it. For 30 s every further attempt is answered 503 too. Then the service is back and answers
-//! a fixed number of requests a second, one after the other. It lets a second's worth of work queue up; what comes on top
-//! of that is answered 503. A client whose call ends, well or badly, pauses for a random time of up to a minute and makes
-//! the next one: the usual load is a third of what the service can answer.
+//! that loses what is behind it. These attempts were made before, and are not counted; the budgets of their calls start
+//! here. For 30 s every further attempt is answered 503 too. Then the service is back and answers a fixed number of
+//! requests a second, one after the other. It lets a second's worth of work queue up; what comes on top of that is
+//! answered 503. A client whose call ends, well or badly, pauses for a random time of up to a minute and makes the next
+//! one: the usual load is a third of what the service can answer.
 //!
 //! # What is the same in all scenes
 //!
