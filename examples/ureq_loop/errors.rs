@@ -5,7 +5,10 @@ use std::io;
 use retry_machine::ErrorKind;
 use ureq::{Error, Timeout};
 
-/// The kind of a ureq error, for an agent that follows no redirects and a body that is bytes, as in this example.
+/// The kind of a ureq error.
+///
+/// It relies on two things. The agent follows no redirects: else an error of the second hop would say nothing of the
+/// first. The body is bytes: else an IO error may come from reading the body, not from the connection.
 ///
 /// ureq sends a request once: it repeats none by itself, not even on a pooled connection that the server has closed
 /// meanwhile. It checks one before it reuses it, but the close may come just after: that is an ambiguous error like any
@@ -17,17 +20,19 @@ pub(crate) fn error_kind(error: &Error) -> ErrorKind {
 
         // The lookup gave no address.
         Error::HostNotFound => ErrorKind::NotSent,
-        // The lookup and the connecting come first; the latter includes a proxy's answer and the TLS handshake.
+        // The lookup and the connecting come first. To connect includes a proxy's answer and the TLS handshake, with which
+        // ureq sends no early data.
         Error::Timeout(Timeout::Resolve | Timeout::Connect) => ErrorKind::NotSent,
         // The proxy was asked for a tunnel, and gave none: the request is still here.
         Error::ConnectProxyFailed(_) => ErrorKind::NotSent,
 
-        // Ambiguous.
-
-        // `Global` and `PerCall` may end while connecting, or while the server is at work. Whatever is later has sent.
-        Error::Timeout(_) => ErrorKind::Timeout,
-        // Reset, closed or refused: the system says more.
+        // The system's errors come from connecting and from the exchange: its kind tells which.
         Error::Io(error) => io_error_kind(error),
+
+        // Ambiguous: something may have been sent.
+
+        // `Global` and `PerCall` may end while connecting, or while the server is at work. The others come later.
+        Error::Timeout(_) => ErrorKind::Timeout,
         // An answer that is no HTTP came after the request. (So fails a request that breaks the rules, before it is sent,
         // but the two cannot be told apart.)
         Error::Protocol(_) => ErrorKind::Connection,
@@ -52,21 +57,20 @@ pub(crate) fn error_kind(error: &Error) -> ErrorKind {
     }
 }
 
-/// The kind of an IO error: ureq hands on what the system says of a lookup, a connection, a write or a read.
+/// The kind of an IO error, which ureq hands on as the system gave it.
 fn io_error_kind(error: &io::Error) -> ErrorKind {
     match error.kind() {
-        // Only connecting gives these two. `HostUnreachable` and its like are not among them: a connection that is in use
-        // can fail so too.
+        // Only connecting gives these two: nobody listens there, no local port is free. `HostUnreachable` and its like are
+        // not among them: a connection in use can fail so too.
         io::ErrorKind::ConnectionRefused | io::ErrorKind::AddrNotAvailable => ErrorKind::NotSent,
         // The name is unknown, or the resolver does not answer.
         _ if is_failed_lookup(error) => ErrorKind::NotSent,
-        // The system gave up on a connection; ureq makes most of these an `Error::Timeout` itself.
+        // The system gave up waiting. ureq makes an `Error::Timeout` of it wherever it meets it.
         io::ErrorKind::TimedOut => ErrorKind::Timeout,
-        // rustls' way to refuse a certificate. It fails so on a broken record too, but that is no reason to send again.
-        io::ErrorKind::InvalidData => ErrorKind::Other,
-        // The agent was shut down: it opens no connection any more.
-        io::ErrorKind::NotConnected => ErrorKind::Other,
-        // Reset, broken pipe, end of file: the server may have read all of the request and acted on it.
+        // rustls refuses a certificate so: permanent. (It fails so on a broken record too, but does not say which.) And an
+        // agent that was shut down opens no connection any more.
+        io::ErrorKind::InvalidData | io::ErrorKind::NotConnected => ErrorKind::Other,
+        // Reset, broken pipe, end of file: the server may have read all of the request, and acted on it.
         _ => ErrorKind::Connection,
     }
 }

@@ -13,8 +13,9 @@
 
 mod args;
 mod errors;
-mod scenes;
-mod server;
+pub(crate) mod scene;
+pub(crate) mod scenes;
+pub(crate) mod server;
 mod timeline;
 
 use std::hash::{BuildHasher, RandomState};
@@ -50,7 +51,7 @@ pub(crate) fn call<B: AsSendBody + Clone>(
         let started = Instant::now();
         let outcome = attempt(agent, request, machine.remaining_budget(started));
         let decision = machine.decide(event(&outcome), Instant::now());
-        timeline.attempt(started, &outcome, machine.reason().expect("a decision has a reason")); // your log
+        timeline.attempt(started, &outcome, machine.reason()); // or your log
         match decision {
             Decision::RetryAfter(delay) => thread::sleep(delay),
             Decision::GiveUp => return outcome, // a success ends here too
@@ -75,7 +76,7 @@ pub(crate) fn attempt<B: AsSendBody + Clone>(
 }
 
 /// With no time at all ureq sends nothing and reports a timeout, which must be taken for a request that was sent.
-const SHORTEST_ATTEMPT: Duration = Duration::from_millis(50);
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(200);
 
 /// The outcome as the machine wants to know it. It borrows: the response stays the caller's, body included.
 pub(crate) fn event(outcome: &Outcome) -> Event<'_> {

@@ -22,7 +22,7 @@ pub(crate) enum Reply {
     RetryAfterDate(Duration),
     /// Answers 200, and breaks off in the body.
     CutOff,
-    /// Keeps the connection open, and never answers.
+    /// Never answers, and keeps the connection open as long as the script lasts.
     Hang,
     /// Resets the connection.
     Reset,

@@ -17,15 +17,16 @@ pub(crate) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(crate) fn new(title: &str, output: &'a mut dyn Write) -> Self {
-        print(output, title);
+        print_line(output, title);
         Self { output, start: Instant::now(), reasons: Vec::new() }
     }
 
-    /// An attempt is over, and has been decided on.
-    pub(crate) fn attempt(&mut self, started: Instant, outcome: &Outcome, reason: Reason) {
+    /// An attempt is over, and has been decided on: so there is a reason.
+    pub(crate) fn attempt(&mut self, started: Instant, outcome: &Outcome, reason: Option<Reason>) {
+        let Some(reason) = reason else { return };
         let time = started.saturating_duration_since(self.start).as_secs_f64();
         let line = format!("  {time:.3}s  {:<10} {} {reason}", brief(outcome), sign(outcome, reason));
-        print(self.output, &line);
+        print_line(self.output, &line);
         self.reasons.push(reason);
     }
 
@@ -38,7 +39,7 @@ impl<'a> Timeline<'a> {
             }
             Err(error) => format!("the error \"{error}\""),
         };
-        print(self.output, &format!("  returned  {returned}"));
+        print_line(self.output, &format!("  returned  {returned}"));
 
         let attempts = self.reasons.len();
         let plural = if attempts == 1 { "" } else { "s" };
@@ -48,7 +49,7 @@ impl<'a> Timeline<'a> {
         let waited = self.waited().as_secs_f64();
         let line =
             format!("  cost      {attempts} attempt{plural}{read}; {spent:.2}s {budget}, {waited:.2}s of it waiting");
-        print(self.output, &line);
+        print_line(self.output, &line);
     }
 
     /// Why each decision was taken.
@@ -72,7 +73,7 @@ impl<'a> Timeline<'a> {
 }
 
 /// Prints a line at once. An output that is closed is no reason to break off a call.
-pub(crate) fn print(output: &mut dyn Write, line: &str) {
+pub(crate) fn print_line(output: &mut dyn Write, line: &str) {
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 
