@@ -144,9 +144,10 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::ServerDelay { retry, source, requested, delay } => {
-                write!(f, "the server asked for {requested:?} ({source}); waiting {delay:?} before retry {retry}")
+                let (requested, delay) = (Shown(requested), Shown(delay));
+                write!(f, "the server asked for {requested} ({source}); waiting {delay} before retry {retry}")
             }
-            Self::Backoff { retry, delay } => write!(f, "backing off {delay:?} before retry {retry}"),
+            Self::Backoff { retry, delay } => write!(f, "backing off {} before retry {retry}", Shown(delay)),
             Self::StatusNotRetryable { status } if status < 400 => write!(f, "status {status} needs no retry"),
             Self::StatusNotRetryable { status } => write!(f, "status {status} is not retried"),
             Self::ErrorNotRetryable { kind: kind @ ErrorKind::Other } => write!(f, "a {kind} is never retried"),
@@ -160,16 +161,16 @@ impl fmt::Display for Reason {
                     1 => f.write_str("the only retry allowed has been made (max_retries 1)"),
                     _ => write!(f, "all {max_retries} retries allowed have been made"),
                 }?;
-                requested.map_or(Ok(()), |requested| write!(f, "; the server asked for {requested:?}"))
+                requested.map_or(Ok(()), |requested| write!(f, "; the server asked for {}", Shown(requested)))
             }
             Self::ServerDelayTooLong { requested, max } => {
-                write!(f, "the server asked for {requested:?}, longer than the {max:?} that are accepted")
+                write!(f, "the server asked for {}, longer than the {} that are accepted", Shown(requested), Shown(max))
             }
             Self::BudgetExhausted { elapsed, delay, budget, requested } => {
-                write!(f, "{delay:?} more after {elapsed:?} would pass the {budget:?} budget")?;
+                write!(f, "{} more after {} would pass the {} budget", Shown(delay), Shown(elapsed), Shown(budget))?;
                 // Where the delay is what the server asked for, it has just been said.
                 match requested.filter(|requested| *requested != delay) {
-                    Some(requested) => write!(f, "; the server asked for {requested:?}"),
+                    Some(requested) => write!(f, "; the server asked for {}", Shown(requested)),
                     None => Ok(()),
                 }
             }
@@ -177,5 +178,14 @@ impl fmt::Display for Reason {
                 write!(f, "a retry costs {cost} tokens and the quota has {available}")
             }
         }
+    }
+}
+
+/// A duration in a log line: as its `Debug` has it (`20.8s`), but for zero, which that writes as `0ns`.
+struct Shown(Duration);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_zero() { f.write_str("0s") } else { write!(f, "{:?}", self.0) }
     }
 }
