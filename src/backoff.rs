@@ -50,8 +50,8 @@ fn as_millis(duration: Duration) -> f64 {
         // Both are exact as f64, so the division rounds once.
         return nanos as u64 as f64 / 1e6;
     }
-    // The quotient keeps 33 bits behind the point and, as its last bit, whether anything was cut off; the cast
-    // then rounds once, and the power of two is exact. `Duration::MAX` has 95 bits of nanoseconds: the shift keeps them.
+    // The quotient keeps 33 bits behind the point and, as its last bit, whether anything was cut off; the cast then
+    // rounds once, and the power of two is exact. `Duration::MAX` has 94 bits of nanoseconds: the shift loses none.
     let (shifted, million) = (nanos << POINT, 1_000_000);
     let quotient = (shifted / million) | u128::from(shifted % million != 0);
     quotient as f64 / (1_u64 << POINT) as f64

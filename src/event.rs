@@ -34,6 +34,16 @@ impl<'a> Event<'a> {
     pub fn response(status: u16, headers: impl Into<RetryHeaders<'a>>) -> Self {
         Self::Response { status, headers: headers.into() }
     }
+
+    /// The same event, but for what a date could be measured against.
+    pub(crate) fn without_date(self) -> Self {
+        match self {
+            Self::Response { status, headers } => {
+                Self::Response { status, headers: RetryHeaders { date: None, ..headers } }
+            }
+            Self::Error(_) => self,
+        }
+    }
 }
 
 impl From<ErrorKind> for Event<'_> {
@@ -167,11 +177,6 @@ impl<'a> RetryHeaders<'a> {
             return Some(requested);
         }
         retry_after::parse_retry_after(self.retry_after?, wall_clock, self.date, self.age)
-    }
-
-    /// The same headers, but for what a date could be measured against.
-    pub(crate) fn without_date(self) -> Self {
-        Self { date: None, ..self }
     }
 
     /// What the server says of a retry in `x-should-retry`: exactly `true` or `false`, else nothing.

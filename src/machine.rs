@@ -224,13 +224,10 @@ impl<R: Rng> RetryMachine<R> {
         let Some(at_start) = self.wall_clock_at_start else {
             return self.policy.requested_delay(event, None);
         };
-        match (at_start.checked_add(elapsed), event) {
-            (None, Event::Response { status, headers }) => {
-                // A wall clock past its end measures nothing, and the caller asked for it rather than for `Date`.
-                self.policy.requested_delay(Event::response(status, headers.without_date()), None)
-            }
-            (wall_clock, event) => self.policy.requested_delay(event, wall_clock),
-        }
+        let wall_clock = at_start.checked_add(elapsed);
+        // A wall clock past its end measures nothing, and the caller wanted it rather than `Date`.
+        let event = if wall_clock.is_some() { event } else { event.without_date() };
+        self.policy.requested_delay(event, wall_clock)
     }
 
     fn elapsed(&self, now: Instant) -> Duration {
