@@ -73,7 +73,7 @@ fn a_two_digit_year_can_be_of_the_next_century() {
 #[test]
 fn a_date_has_no_use_without_a_time_to_measure_it_against() {
     let headers = [("Retry-After", IN_20_SECONDS)];
-    assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), None);
+    assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), None);
     let mut call = Call::new(&RetryPolicy::default(), "GET");
     call.at(Duration::ZERO, response(503, &headers)).because(Reason::Backoff { retry: 1, delay: ms(500) });
 }
@@ -82,7 +82,7 @@ fn a_date_has_no_use_without_a_time_to_measure_it_against() {
 #[test]
 fn without_a_wall_clock_the_response_says_what_time_it_is() {
     let headers = [("Retry-After", IN_20_SECONDS), ("Date", NOON), ("Age", "5")];
-    let headers = RetryHeaders::from_pairs(&headers);
+    let headers = RetryHeaders::from_pairs(headers);
     assert_eq!(headers.requested_delay(None), Some(secs(15)));
     assert_eq!(headers.requested_delay(Some(noon())), Some(secs(20)));
     assert_eq!(headers.requested_delay(Some(noon() + secs(19))), Some(secs(1)));
@@ -94,12 +94,12 @@ fn an_age_is_whole_seconds_or_ignored() {
         [("5", 15), (" 5 ", 15), ("5, 9", 15), ("05", 15), ("5.0", 20), ("-5", 20), ("+5", 20), ("", 20), (", 5", 20)]
     {
         let headers = [("Retry-After", IN_20_SECONDS), ("Date", NOON), ("Age", age)];
-        assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), Some(secs(delay)), "{age:?}");
+        assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), Some(secs(delay)), "{age:?}");
     }
     // It saturates, and past the end of time every date is past.
     for age in ["18446744073709551615", "99999999999999999999999"] {
         let headers = [("Retry-After", IN_20_SECONDS), ("Date", NOON), ("Age", age)];
-        assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), Some(Duration::ZERO), "{age}");
+        assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), Some(Duration::ZERO), "{age}");
     }
 }
 
@@ -108,10 +108,10 @@ fn the_date_header_is_read_as_tolerantly() {
     let in_1994 = "Sun, 06 Nov 1994 08:49:57 GMT";
     for date in ["Sunday, 06-Nov-94 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
         let headers = [("Retry-After", in_1994), ("Date", date)];
-        assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), Some(secs(20)), "{date}");
+        assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), Some(secs(20)), "{date}");
     }
     let headers = [("Retry-After", in_1994), ("Date", "yesterday")];
-    assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), None);
+    assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), None);
 }
 
 #[test]
@@ -138,5 +138,5 @@ fn noon() -> SystemTime {
 
 /// What a `Retry-After` date asks for at a wall time.
 fn requested(date: &str, wall_clock: SystemTime) -> Option<Duration> {
-    RetryHeaders::from_pairs(&[("Retry-After", date)]).requested_delay(Some(wall_clock))
+    RetryHeaders::from_pairs([("Retry-After", date)]).requested_delay(Some(wall_clock))
 }

@@ -32,6 +32,7 @@ fn a_map_may_hold_text_or_bytes_owned_or_not() {
 }
 
 #[test]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "pairs are taken by reference too")]
 fn pairs_come_from_any_collection() {
     // By value.
     assert_asks_for_20s(RetryHeaders::from_pairs([("Server", "x"), ("Retry-After", "20")]));
@@ -49,6 +50,7 @@ fn pairs_come_from_any_collection() {
 }
 
 #[test]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "pairs are taken by reference too")]
 fn names_and_values_may_be_bytes() {
     let bytes: [(&[u8], &[u8]); 1] = [(b"Retry-After", b"20")];
     assert_asks_for_20s(RetryHeaders::from_pairs(bytes));
@@ -71,7 +73,7 @@ fn names_are_compared_without_regard_to_case() {
 fn the_first_header_of_a_name_counts_even_where_it_is_unusable() {
     assert_asks_for_20s(RetryHeaders::from_pairs([("Retry-After", "20"), ("retry-after", "5")]));
     let unusable_first = [("Retry-After", "soon"), ("Retry-After", "5")];
-    assert_eq!(RetryHeaders::from_pairs(&unusable_first).requested_delay(None), None);
+    assert_eq!(RetryHeaders::from_pairs(unusable_first).requested_delay(None), None);
 }
 
 // RB-022: notatallshaw/nab#596
@@ -86,7 +88,7 @@ fn a_value_that_is_no_text_counts_as_absent() {
 
     let listening = policy(RetryOptions::default().respect_should_retry(true));
     let refused: [(&str, &[u8]); 1] = [("x-should-retry", b"false\xff")];
-    assert!(listening.is_retryable(Event::response(503, RetryHeaders::from_pairs(&refused))));
+    assert!(listening.is_retryable(Event::response(503, RetryHeaders::from_pairs(refused))));
 }
 
 // RB-022: notatallshaw/nab#596
@@ -107,7 +109,7 @@ fn no_headers_ask_for_nothing() {
 #[test]
 fn debug_shows_the_headers_that_matter_and_escapes_what_is_no_text() {
     let pairs: [(&str, &[u8]); 3] = [("Server", b"x"), ("Retry-After", b"20"), ("AGE", b"\xff\"")];
-    let shown = format!("{:?}", RetryHeaders::from_pairs(&pairs));
+    let shown = format!("{:?}", RetryHeaders::from_pairs(pairs));
     assert_eq!(shown, r#"{"retry-after": "20", "age": "\xff\""}"#);
 }
 

@@ -51,16 +51,16 @@ fn a_fraction_of_a_millisecond_is_kept() {
 #[test]
 fn milliseconds_count_before_seconds_and_fall_through_where_unusable() {
     let both = [("Retry-After", "20"), ("retry-after-ms", "1500")];
-    assert_eq!(RetryHeaders::from_pairs(&both).requested_delay(None), Some(ms(1500)));
+    assert_eq!(RetryHeaders::from_pairs(both).requested_delay(None), Some(ms(1500)));
     let unusable = [("Retry-After", "20"), ("retry-after-ms", "soon")];
-    assert_eq!(RetryHeaders::from_pairs(&unusable).requested_delay(None), Some(secs(20)));
+    assert_eq!(RetryHeaders::from_pairs(unusable).requested_delay(None), Some(secs(20)));
 }
 
 // RB-032: slackapi/node-slack-sdk#1421
 #[test]
 fn a_bad_header_raises_nothing_and_stays_as_it_came() {
     let headers = [("Retry-After", "-30"), ("retry-after-ms", "NaN")];
-    assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), None);
+    assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), None);
     let mut call = Call::new(&RetryPolicy::default(), "GET");
     call.at(Duration::ZERO, response(429, &headers)).because(Reason::Backoff { retry: 1, delay: ms(500) });
     assert_eq!(headers, [("Retry-After", "-30"), ("retry-after-ms", "NaN")]);
@@ -111,7 +111,7 @@ fn a_requested_delay_can_be_read_without_a_policy_and_is_not_clamped() {
     for code in [202, 301] {
         let headers = [("Retry-After", "86400")];
         assert!(!RetryPolicy::default().is_retryable(response(code, &headers)));
-        assert_eq!(RetryHeaders::from_pairs(&headers).requested_delay(None), Some(secs(86_400)));
+        assert_eq!(RetryHeaders::from_pairs(headers).requested_delay(None), Some(secs(86_400)));
     }
 }
 
@@ -159,5 +159,5 @@ fn added_jitter_saturates_and_never_shortens() {
 
 /// What a single header asks for.
 fn requested(name: &str, value: &str) -> Option<Duration> {
-    RetryHeaders::from_pairs(&[(name, value)]).requested_delay(None)
+    RetryHeaders::from_pairs([(name, value)]).requested_delay(None)
 }
