@@ -2,11 +2,14 @@
 
 mod common;
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use common::{Call, ms, policy, response, secs, status};
 use retry_machine::{
-    Decision, ErrorKind, Event, FixedDraw, Reason, RetryMachine, RetryOptions, RetryPolicy, RetryQuota, SeededRng,
+    Decision, DelaySource, ErrorKind, Event, FixedDraw, Reason, Replay, RetryAfterExcess, RetryHeaders, RetryMachine,
+    RetryOptions, RetryPolicy, RetryQuota, SeededRng, StatusSet,
 };
 
 // RB-128: cenkalti/backoff#120
@@ -103,14 +106,15 @@ fn a_machine_after_an_exhausted_one_starts_anew() {
 #[test]
 fn a_generator_that_is_lent_goes_on_while_each_machine_starts_anew() {
     let (policy, mut rng) = (RetryPolicy::default(), SeededRng::new(0));
-    Call::with_rng(&policy, "GET", &mut rng).at(secs(0), status(503)).waits(policy.backoff(1, 0.324_575_268_031_406_7));
-    assert_ne!(rng, SeededRng::new(0));
-
-    let mut second = Call::with_rng(&policy, "GET", &mut rng);
-    assert_eq!((second.machine.retry_count(), second.machine.reason()), (0, None));
-    let Reason::Backoff { retry: 1, delay } = second.at(secs(0), status(503)).reason else { panic!("a first backoff") };
-    assert!(policy.backoff_range(1).contains(&delay));
-    assert_ne!(delay, policy.backoff(1, 0.324_575_268_031_406_7));
+    let first = Call::with_rng(&policy, "GET", &mut rng).at(secs(0), status(503)).reason;
+    let mut call = Call::with_rng(&policy, "GET", &mut rng);
+    assert_eq!((call.machine.retry_count(), call.machine.reason()), (0, None));
+    let second = call.at(secs(0), status(503)).reason;
+    assert_ne!(first, second);
+    for reason in [first, second] {
+        let Reason::Backoff { retry: 1, delay } = reason else { panic!("{reason:?} is no first backoff") };
+        assert!(policy.backoff_range(1).contains(&delay), "{delay:?}");
+    }
 }
 
 // RB-118: JustinBeckwith/retry-axios#61
@@ -180,18 +184,35 @@ fn what_calls_share_can_cross_threads_and_a_machine_can_be_moved() {
     let _: fn(&mut RetryMachine, Event<'static>, Instant) -> Decision = RetryMachine::decide;
 }
 
+#[test]
+fn what_is_told_and_answered_are_plain_values() {
+    fn assert_copy<T: Copy + Debug>() {}
+    fn assert_plain_value<T: Copy + Eq + Hash + Debug + Send + Sync + 'static>() {}
+    assert_copy::<Event<'_>>();
+    assert_copy::<RetryHeaders<'_>>();
+    assert_plain_value::<Decision>();
+    assert_plain_value::<Reason>();
+    assert_plain_value::<ErrorKind>();
+    assert_plain_value::<DelaySource>();
+    assert_plain_value::<Replay>();
+    assert_plain_value::<RetryAfterExcess>();
+    assert_plain_value::<StatusSet>();
+}
+
 // RB-164: alcionai/corso#3811
 #[test]
 fn the_response_stays_the_callers() {
-    let (headers, body) = (vec![("Retry-After".to_owned(), "3600".to_owned())], "busy".to_owned());
-    let returned = {
-        let headers = retry_machine::RetryHeaders::from_pairs(&headers);
-        let mut call = Call::new(&RetryPolicy::never(), "GET");
-        call.at(secs(0), Event::response(503, headers)).gives_up("retries_exhausted");
-        // The machine outlives what it was told of, and keeps none of it.
-        call
-    };
-    drop(headers);
-    assert!(returned.machine.is_finished());
-    assert_eq!(body, "busy");
+    struct Response {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: &'static str,
+    }
+    let headers = vec![("Retry-After".to_owned(), "3600".to_owned())];
+    let response = Response { status: 503, headers, body: "busy" };
+    let mut call = Call::new(&RetryPolicy::never(), "GET");
+    let event = Event::response(response.status, RetryHeaders::from_pairs(&response.headers));
+    call.at(secs(0), event).gives_up("retries_exhausted");
+    // Only borrowed, it can be moved while the machine lives on.
+    let returned = response;
+    assert_eq!((returned.body, call.machine.is_finished()), ("busy", true));
 }
