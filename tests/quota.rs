@@ -159,7 +159,7 @@ fn a_clone_shares_the_quota_but_carries_no_refund() {
 // RB-161: joshrotenberg/tower-resilience#370
 #[test]
 fn eight_threads_lose_no_withdrawal_and_no_deposit() {
-    const RETRIES: u32 = 20_000;
+    const RETRIES: u32 = 100_000;
     const SUCCESSES: u32 = 5_000;
     let quota = quota(THREADS * RETRIES * 5);
     let endless = policy(RetryOptions::default().max_retries(u32::MAX).no_budget());
