@@ -37,17 +37,18 @@ fn a_seed_settles_the_whole_sequence_and_another_seed_gives_another() {
 
 #[test]
 fn a_draw_is_the_upper_53_bits_of_a_word() {
-    let policy = policy(
-        RetryOptions::default()
-            .backoff_jitter(1.0)
-            .backoff_initial(secs(1 << 20))
-            .backoff_max(Duration::MAX)
-            .no_budget(),
-    );
-    for (word, draw) in [(0, 0.0), ((1 << 11) - 1, 0.0), (1 << 63, 0.5), (3 << 62, 0.75)] {
-        Call::with_rng(&policy, "GET", Words { word, taken: 0 })
-            .at(Duration::ZERO, status(503))
-            .waits(policy.backoff(1, draw));
+    // So long a delay that its milliseconds show the last bit of a draw.
+    let options = RetryOptions::default().backoff_jitter(1.0).backoff_initial(ms(1 << 60)).backoff_max(Duration::MAX);
+    let policy = policy(options.no_budget());
+    for (word, left) in [
+        (0, 1 << 60),
+        ((1 << 11) - 1, 1 << 60),
+        (1 << 11, (1 << 60) - (1 << 7)),
+        (1 << 63, 1 << 59),
+        (3 << 62, 1 << 58),
+        (u64::MAX, 1 << 7),
+    ] {
+        Call::with_rng(&policy, "GET", Words { word, taken: 0 }).at(Duration::ZERO, status(503)).waits(ms(left));
     }
 }
 

@@ -159,20 +159,23 @@ fn a_clone_shares_the_quota_but_carries_no_refund() {
 // RB-161: joshrotenberg/tower-resilience#370
 #[test]
 fn eight_threads_lose_no_withdrawal_and_no_deposit() {
-    const CALLS: u32 = 5_000;
-    let withdrawn = quota(THREADS * CALLS * 5);
+    const RETRIES: u32 = 100_000;
+    const SUCCESSES: u32 = 5_000;
+    let quota = quota(THREADS * RETRIES * 5);
+    let endless = policy(RetryOptions::default().max_retries(u32::MAX).no_budget());
     on_every_thread(|| {
-        for _ in 0..CALLS {
-            assert!(retries(&mut call(&withdrawn), status(503)));
+        let mut call = machine(&endless, &quota);
+        for _ in 0..RETRIES {
+            assert!(retries(&mut call, status(503)));
         }
     });
-    assert_eq!(withdrawn.available(), 0);
+    assert_eq!(quota.available(), 0);
     on_every_thread(|| {
-        for _ in 0..CALLS {
-            finishes(&mut call(&withdrawn), status(200));
+        for _ in 0..SUCCESSES {
+            finishes(&mut call(&quota), status(200));
         }
     });
-    assert_eq!(withdrawn.available(), THREADS * CALLS);
+    assert_eq!(quota.available(), THREADS * SUCCESSES);
 }
 
 // RB-161: joshrotenberg/tower-resilience#370
