@@ -86,23 +86,15 @@ fn parse_age(value: &[u8]) -> Duration {
     Duration::from_secs(first.parse().unwrap_or(u64::MAX))
 }
 
-/// A number as both reference implementations' languages would print one; the empty value is 0. `None` for what is not
-/// shaped like a number.
+/// A number: `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?`, and the empty value is 0. `None` for what is not shaped
+/// like one.
 fn number(value: &str) -> Option<f64> {
     if value.is_empty() {
         return Some(0.0);
     }
-    // `f64::from_str` takes `inf` and `nan` too, so the shape is checked first.
-    let (mantissa, exponent) = match value.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (value, None),
-    };
-    let (whole, fraction) = unsigned(mantissa).split_once('.').unwrap_or((unsigned(mantissa), ""));
-    let is_number = all_digits(whole)
-        && all_digits(fraction)
-        && !(whole.is_empty() && fraction.is_empty())
-        && exponent.is_none_or(|exponent| !unsigned(exponent).is_empty() && all_digits(unsigned(exponent)));
-    if is_number { value.parse().ok() } else { None }
+    // `f64::from_str` takes just this shape, and also `inf` and `nan`: these are no dates either, and go the way of a
+    // number that is not finite.
+    value.parse().ok()
 }
 
 /// The delay of a number that is not negative and whose milliseconds are finite, saturating. Both units are passed, so
@@ -118,10 +110,6 @@ fn from_millis_and_secs(millis: f64, secs: f64) -> Option<Duration> {
 /// The text of a value without the white space around it.
 fn text(value: &[u8]) -> Option<&str> {
     Some(std::str::from_utf8(value).ok()?.trim())
-}
-
-fn unsigned(number: &str) -> &str {
-    number.strip_prefix(['+', '-']).unwrap_or(number)
 }
 
 fn all_digits(value: &str) -> bool {
