@@ -79,7 +79,7 @@ fn until(value: &str, wall_clock: Option<SystemTime>, date: Option<&[u8]>, age: 
 /// > discarding subsequent ones.
 fn parse_age(value: &[u8]) -> Duration {
     let first = value.split(|byte| *byte == b',').next().and_then(text).unwrap_or_default();
-    if first.is_empty() || !all_digits(first) {
+    if first.is_empty() || !first.bytes().all(|byte| byte.is_ascii_digit()) {
         return Duration::ZERO;
     }
     // Digits fail to be a u64 only where they are too many.
@@ -110,8 +110,4 @@ fn from_millis_and_secs(millis: f64, secs: f64) -> Option<Duration> {
 /// The text of a value without the white space around it.
 fn text(value: &[u8]) -> Option<&str> {
     Some(std::str::from_utf8(value).ok()?.trim())
-}
-
-fn all_digits(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_digit())
 }
