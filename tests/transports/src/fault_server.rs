@@ -1,0 +1,391 @@
+//! A server on loopback that answers, or fails, as its script says.
+//!
+//! One thread for each connection, blocking, HTTP/1.1 with keep-alive. It counts the requests that it has read, and those
+//! whose first byte it saw without reading them, so that a test can tell what was sent from what arrived.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockRef, Socket, Type};
+
+/// A running server. Dropping it closes its port.
+pub struct FaultServer {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+/// What happens to one request.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// A response, after which the connection stays open.
+    Answer(Answer),
+    /// A response that promises to keep the connection open; then it is closed all the same.
+    AnswerThenClose(Answer),
+    /// The request is read, and the connection closed before the status line.
+    CloseBeforeHead,
+    /// The request is read, and the connection reset.
+    ResetAfterRequest,
+    /// The connection is reset when the request arrives, before it is read.
+    ResetUnread,
+    /// The request is read, and nothing comes back.
+    StallBeforeHead,
+    /// The head and a part of the body come back, and then nothing.
+    StallInBody,
+    /// The head and a part of the body come back, and then the end of the connection.
+    TruncateBody,
+    /// The head comes back one byte at a time, too slowly to be complete in any time.
+    DripHead,
+}
+
+/// A complete response.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// A request as the server read it.
+#[derive(Clone, Debug)]
+pub struct ReadRequest {
+    head: String,
+    body: Vec<u8>,
+}
+
+/// A port that nobody listens on, kept free of other programs: connections to it are refused.
+#[derive(Debug)]
+pub struct RefusedPort {
+    socket: Socket,
+    address: SocketAddr,
+}
+
+/// A port that is open and answers no one: its queue of connections is full, so that connecting takes for ever.
+#[derive(Debug)]
+pub struct SilentPort {
+    address: SocketAddr,
+    _listener: Socket,
+    _queued: Vec<Socket>,
+}
+
+struct State {
+    script: Box<dyn Fn(usize) -> Reply + Send + Sync>,
+    turns: AtomicUsize,
+    requests: Mutex<Vec<ReadRequest>>,
+    unread: AtomicUsize,
+    connections: AtomicUsize,
+    open_connections: AtomicUsize,
+    is_stopping: AtomicBool,
+}
+
+impl FaultServer {
+    /// A server that gives these replies one after the other, and the last one again and again.
+    ///
+    /// # Panics
+    ///
+    /// If there is no reply, or no port.
+    pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::start_on(RefusedPort::new(), replies)
+    }
+
+    /// A server on a port that refused connections until now.
+    ///
+    /// # Panics
+    ///
+    /// If there is no reply, or the port cannot be opened.
+    pub fn start_on(port: RefusedPort, replies: impl IntoIterator<Item = Reply>) -> Self {
+        let replies: Vec<_> = replies.into_iter().collect();
+        let last = replies.len().checked_sub(1).expect("a script has a reply");
+        Self::start_by_turn(port, move |turn| replies[turn.min(last)].clone())
+    }
+
+    /// A server whose reply to a request depends on how many there were before.
+    ///
+    /// # Panics
+    ///
+    /// If the port cannot be opened.
+    pub fn start_by_turn(port: RefusedPort, script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
+        let state = Arc::new(State {
+            script: Box::new(script),
+            turns: AtomicUsize::new(0),
+            requests: Mutex::default(),
+            unread: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
+            open_connections: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+        });
+        let address = port.address;
+        port.socket.listen(1024).expect("the port can be opened");
+        let listener = TcpListener::from(port.socket);
+        let acceptor = Arc::clone(&state);
+        thread::spawn(move || acceptor.accept(&listener));
+        Self { address, state }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The requests that it has read so far, in the order of their arrival.
+    pub fn requests(&self) -> Vec<ReadRequest> {
+        self.state.requests().clone()
+    }
+
+    /// How many requests arrived without being read.
+    pub fn unread(&self) -> usize {
+        self.state.unread.load(Ordering::SeqCst)
+    }
+
+    /// How many connections were opened to it so far.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// Whether every connection is closed, now or within a few seconds: a client that went away is noticed late.
+    pub fn has_closed_all(&self) -> bool {
+        let deadline = Instant::now() + LONGEST_WAIT;
+        while Instant::now() < deadline {
+            if self.state.open_connections.load(Ordering::SeqCst) == 0 {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
+    }
+}
+
+impl std::fmt::Debug for FaultServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FaultServer").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Drop for FaultServer {
+    fn drop(&mut self) {
+        self.state.is_stopping.store(true, Ordering::SeqCst);
+        // Wakes the acceptor, which closes the port.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Answer {
+    /// A response with this status, no header and no body.
+    pub fn new(status: u16) -> Self {
+        Self { head: format!("HTTP/1.1 {status} Scripted\r\n").into_bytes(), body: Vec::new() }
+    }
+
+    /// The same response with one more header.
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.head.extend_from_slice(name.as_bytes());
+        self.head.extend_from_slice(b": ");
+        self.head.extend_from_slice(value.as_ref());
+        self.head.extend_from_slice(b"\r\n");
+        self
+    }
+
+    /// The same response with this body.
+    pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
+        Self { body: body.into(), ..self }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let length = format!("content-length: {}\r\n\r\n", self.body.len());
+        [&self.head, length.as_bytes(), &self.body].concat()
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
+impl ReadRequest {
+    /// Its method.
+    pub fn method(&self) -> &str {
+        self.head.split(' ').next().unwrap_or_default()
+    }
+
+    /// The value of its first header of this name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(':'));
+        fields.into_iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+
+    /// Its body as it was framed.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl RefusedPort {
+    /// A free port of the loopback interface.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn new() -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).expect("a free port");
+        let address = socket.local_addr().ok().and_then(|address| address.as_socket()).expect("an address");
+        Self { socket, address }
+    }
+
+    /// The address that refuses.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Default for RefusedPort {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SilentPort {
+    /// A port of the loopback interface.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn new() -> Self {
+        let RefusedPort { socket: listener, address } = RefusedPort::new();
+        listener.listen(1).expect("the port can be opened");
+        let queued = (0..8)
+            .map(|_| {
+                let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+                socket.set_nonblocking(true).expect("a socket that does not block");
+                // Not complete at once, and for the last ones never.
+                let _ = socket.connect(&address.into());
+                socket
+            })
+            .collect();
+        Self { address, _listener: listener, _queued: queued }
+    }
+
+    /// The address that does not answer.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Default for SilentPort {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl State {
+    fn requests(&self) -> MutexGuard<'_, Vec<ReadRequest>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: Arc<Self>, listener: &TcpListener) {
+        for stream in listener.incoming().map_while(Result::ok) {
+            if self.is_stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            let state = Arc::clone(&self);
+            state.connections.fetch_add(1, Ordering::SeqCst);
+            state.open_connections.fetch_add(1, Ordering::SeqCst);
+            let serve = move || {
+                // A client that goes away in the middle is no error here.
+                let _ = state.serve(stream);
+                state.open_connections.fetch_sub(1, Ordering::SeqCst);
+            };
+            thread::Builder::new().stack_size(STACK_SIZE).spawn(serve).expect("a thread");
+        }
+    }
+
+    /// One connection, from its first request to its end.
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(LONGEST_WAIT))?;
+        // The turn is taken at the first byte: the reply may be not to read the rest.
+        while stream.peek(&mut [0])? > 0 {
+            let reply = (self.script)(self.turns.fetch_add(1, Ordering::SeqCst));
+            if matches!(reply, Reply::ResetUnread) {
+                self.unread.fetch_add(1, Ordering::SeqCst);
+            } else {
+                let request = read_request(&mut stream)?;
+                self.requests().push(request);
+            }
+            match reply {
+                Reply::Answer(answer) => stream.write_all(&answer.to_bytes())?,
+                Reply::AnswerThenClose(answer) => return stream.write_all(&answer.to_bytes()),
+                Reply::CloseBeforeHead => return Ok(()),
+                Reply::ResetAfterRequest | Reply::ResetUnread => return reset(stream),
+                Reply::StallBeforeHead => return wait_for_hangup(stream),
+                Reply::StallInBody => {
+                    stream.write_all(CUT_OFF)?;
+                    return wait_for_hangup(stream);
+                }
+                Reply::TruncateBody => return stream.write_all(CUT_OFF),
+                Reply::DripHead => return drip(stream),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> io::Result<ReadRequest> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end + 4;
+        }
+        read_some(stream, &mut bytes)?;
+    };
+    let body = bytes.split_off(head_end);
+    let mut request = ReadRequest { head: String::from_utf8_lossy(&bytes).into_owned(), body };
+    let length: usize = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let is_chunked = request.header("transfer-encoding") == Some("chunked");
+    while request.body.len() < length || (is_chunked && !request.body.ends_with(b"0\r\n\r\n")) {
+        read_some(stream, &mut request.body)?;
+    }
+    Ok(request)
+}
+
+fn read_some(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut buffer = [0; 4096];
+    match stream.read(&mut buffer)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        count => {
+            bytes.extend_from_slice(&buffer[..count]);
+            Ok(())
+        }
+    }
+}
+
+/// Closes with a reset instead of an orderly end.
+fn reset(stream: TcpStream) -> io::Result<()> {
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+    drop(stream);
+    Ok(())
+}
+
+fn wait_for_hangup(mut stream: TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(LONGEST_WAIT))?;
+    stream.read(&mut [0]).map(drop)
+}
+
+fn drip(mut stream: TcpStream) -> io::Result<()> {
+    for byte in b"HTTP/1.1 200 Scripted\r\nx-drip: ".iter().chain([b'.'; 200].iter()) {
+        stream.write_all(&[*byte])?;
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// A head that promises more than the body has.
+const CUT_OFF: &[u8] = b"HTTP/1.1 200 Scripted\r\ncontent-length: 1000\r\n\r\nnot all of it";
+
+/// Bounds everything that waits for a client.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Enough for a connection; there may be hundreds.
+const STACK_SIZE: usize = 128 * 1024;

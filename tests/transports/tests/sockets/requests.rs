@@ -1,0 +1,74 @@
+//! Requests that cannot be sent again, and those that cannot be sent at all.
+
+use std::sync::Arc;
+
+use crate::stack::hyper_service::retry::RetryLayer;
+use crate::stack::hyper_service::transport::{self, Transport};
+use crate::stack::{BODY, reqwest_loop};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Either, Full};
+use retry_machine::{ErrorKind, RetryPolicy};
+use tower::{Layer, ServiceExt};
+use transports::{Answer, FaultServer};
+
+#[tokio::test]
+async fn a_stream_is_sent_once_by_hyper() {
+    let server = FaultServer::start([Answer::new(503).into()]);
+    let stream = UnsyncBoxBody::new(Full::from(BODY).map_err(Into::into));
+    let request = Request::post(format!("http://{}/", server.address())).body(Either::Right(stream)).unwrap();
+    let response = retry_layer().layer(Transport::new(None)).oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_is_sent_once_by_reqwest() {
+    let server = FaultServer::start([Answer::new(503).into()]);
+    let client = reqwest_loop::client().no_proxy().build().unwrap();
+    let stream = reqwest::Body::wrap(Full::<Bytes>::from(BODY));
+    let request = client.post(format!("http://{}/", server.address())).body(stream).build().unwrap();
+    let response = reqwest_loop::send(&client, request, &RetryPolicy::default(), None, drop).await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_url_that_hyper_cannot_connect_to_is_a_permanent_error() {
+    for url in ["https://127.0.0.1/", "/no-host"] {
+        let request = Request::get(url).body(Either::Left(Full::<Bytes>::default())).unwrap();
+        let error = retry_layer().layer(Transport::new(None)).oneshot(request).await.unwrap_err();
+        assert_eq!(transport::error_kind(&error), ErrorKind::Other, "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_url_that_reqwest_cannot_connect_to_is_a_permanent_error() {
+    let client = reqwest_loop::client().no_proxy().build().unwrap();
+    let request = client.get("ftp://127.0.0.1/").build().unwrap();
+    let error = reqwest_loop::send(&client, request, &RetryPolicy::default(), None, drop).await.unwrap_err();
+    assert_eq!(reqwest_loop::error_kind(&error), ErrorKind::Other, "{error:?}");
+}
+
+#[tokio::test]
+async fn a_name_without_an_address_is_a_request_not_sent() {
+    // A label has 63 characters at the most, so no resolver needs to ask for this name.
+    let url = &format!("http://{}.invalid/", "x".repeat(64));
+    let request = Request::post(url).body(Either::Left(Full::from(BODY))).unwrap();
+    let error = Transport::new(None).oneshot(request).await.unwrap_err();
+    assert_eq!(transport::error_kind(&error), ErrorKind::NotSent, "{error:?}");
+
+    let client = reqwest_loop::client().no_proxy().build().unwrap();
+    let error = client.post(url).send().await.unwrap_err();
+    assert_eq!(reqwest_loop::error_kind(&error), ErrorKind::NotSent, "{error:?}");
+}
+
+fn retry_layer() -> RetryLayer {
+    RetryLayer {
+        policy: Arc::new(RetryPolicy::default()),
+        quota: Arc::default(),
+        attempt_timeout: None,
+        log: Arc::new(drop),
+    }
+}
