@@ -17,7 +17,7 @@ use retry_machine::ErrorKind;
 use tower::Service;
 
 /// A body in memory can be sent again; a stream is gone once it was sent.
-pub(crate) type RequestBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>>;
+pub(crate) type RequestBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
 
 /// One attempt with hyper-util's client, to the end of the body.
 #[derive(Clone)]

@@ -216,12 +216,12 @@ fn attempts(report: &Report) -> usize {
 
 #[track_caller]
 fn status_of(report: &Report) -> u16 {
-    report.outcome.as_ref().map(|response| response.status().as_u16()).unwrap_or_else(|_| panic!("{report:?}"))
+    report.outcome.as_ref().expect("a response").status().as_u16()
 }
 
 #[track_caller]
 fn error_of(report: &Report) -> ErrorKind {
-    *report.outcome.as_ref().expect_err("an error")
+    *report.outcome.as_ref().expect_err("no response")
 }
 
 const METHODS: [&str; 2] = ["GET", "POST"];

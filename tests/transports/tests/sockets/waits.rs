@@ -68,8 +68,8 @@ fn assert_waits(stack: Stack, name: &str, value: &str, expected: RangeInclusive<
     assert!(expected.contains(&delay), "{value:?}: {report:?}");
     // Virtual time stands still but for the wait, and tokio's timer rounds up to a millisecond. Real time has the
     // exchanges in it too.
-    let slack = if stack == Stack::Ureq { Duration::from_secs(3) } else { Duration::from_millis(2) };
-    assert!((delay..delay + slack).contains(&report.elapsed), "{value:?}: {report:?}");
+    let tolerance = if stack == Stack::Ureq { Duration::from_secs(3) } else { Duration::from_millis(2) };
+    assert!((delay..delay + tolerance).contains(&report.elapsed), "{value:?}: {report:?}");
 }
 
 #[test]
