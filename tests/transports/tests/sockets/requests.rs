@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::stack::hyper_service::retry::RetryLayer;
-use crate::stack::hyper_service::transport::{self, Transport};
-use crate::stack::{BODY, reqwest_loop};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -12,6 +9,10 @@ use http_body_util::{BodyExt, Either, Full};
 use retry_machine::{ErrorKind, RetryPolicy};
 use tower::{Layer, ServiceExt};
 use transports::{Answer, FaultServer};
+
+use crate::stack::hyper_service::retry::RetryLayer;
+use crate::stack::hyper_service::transport::{self, Transport};
+use crate::stack::{BODY, reqwest_loop};
 
 #[tokio::test]
 async fn a_stream_is_sent_once_by_hyper() {

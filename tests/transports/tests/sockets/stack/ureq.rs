@@ -68,7 +68,7 @@ pub(crate) fn error_kind(error: &ureq::Error) -> ErrorKind {
         // Only connecting can be refused.
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => ErrorKind::NotSent,
         ureq::Error::Timeout(_) => ErrorKind::Timeout,
-        ureq::Error::Io(_) | ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => ErrorKind::Connection,
+        ureq::Error::Io(_) | ureq::Error::Protocol(_) => ErrorKind::Connection,
         _ => ErrorKind::Other,
     }
 }
