@@ -1,9 +1,9 @@
 //! Every fault on real sockets, with every stack: the kind that its error maps to, and the decision that follows.
 
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use retry_machine::{ErrorKind, Reason, RetryOptions};
+use retry_machine::{Decision, ErrorKind, Reason, RetryOptions};
 use transports::{Answer, FaultServer, RefusedPort, Reply, SilentPort};
 
 use crate::stack::{BODY, Call, Report, Stack};
@@ -101,27 +101,34 @@ fn an_unanswered_connection_is_a_request_not_sent(stack: Stack) {
 fn a_request_that_never_left_is_sent_when_the_port_opens(stack: Stack) {
     let port = RefusedPort::new();
     let address = port.address();
-    let opening = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(50));
-        FaultServer::start_on(port, [Answer::new(201).into()])
-    });
-    // The many retries only bound how late the port may open.
-    let call = Call::new("POST").with(RetryOptions::default().max_retries(100));
-    let report = stack.send(&call, address);
-    let server = opening.join().unwrap();
-
+    let (port, server) = (Mutex::new(Some(port)), Arc::new(OnceLock::new()));
+    let open = {
+        let server = Arc::clone(&server);
+        move |_| {
+            if let Some(port) = port.lock().unwrap().take() {
+                server.set(FaultServer::start_on(port, [Answer::new(201).into()])).unwrap();
+            }
+        }
+    };
+    let report = stack.send_watched(&Call::new("POST"), address, open);
     assert_eq!(status_of(&report), 201);
-    assert!(attempts(&report) > 1);
-    assert_eq!(server.requests().len(), 1);
-    assert_eq!(server.requests()[0].body(), BODY.as_bytes());
+    assert_eq!(attempts(&report), 2);
+    let requests = server.get().unwrap().requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(requests[0].body(), BODY.as_bytes());
 }
 
 fn a_kept_alive_connection_that_was_closed_is_replaced(stack: Stack) {
     for method in METHODS {
-        let server = FaultServer::start([Reply::AnswerThenClose(Answer::new(503)), Answer::new(200).into()]);
-        // Long enough for the client to see the end of the connection.
-        let call = Call::new(method).with(RetryOptions::default().backoff_initial(Duration::from_millis(200)));
-        let report = stack.send(&call, server.address());
+        let script = [Reply::AnswerThenClose(Answer::new(503)), Answer::new(200).into()];
+        let server = Arc::new(FaultServer::start(script));
+        // The connection has ended before the wait begins, and in the wait the client sees that.
+        let wait_for_end = {
+            let server = Arc::clone(&server);
+            move |reason: Reason| assert!(reason.decision() == Decision::GiveUp || server.has_closed_all())
+        };
+        let call = Call::new(method).with(RetryOptions::default().backoff_initial(Duration::from_millis(100)));
+        let report = stack.send_watched(&call, server.address(), wait_for_end);
         assert_eq!(status_of(&report), 200);
         assert_eq!((server.requests().len(), server.connections()), (2, 2));
     }

@@ -1,12 +1,13 @@
 //! Requests that cannot be sent again, and those that cannot be sent at all.
 
-use std::sync::Arc;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::Request;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Either, Full};
-use retry_machine::{ErrorKind, RetryPolicy};
+use retry_machine::{ErrorKind, Reason, RetryPolicy};
 use tower::{Layer, ServiceExt};
 use transports::{Answer, FaultServer};
 
@@ -19,8 +20,15 @@ async fn a_stream_is_sent_once_by_hyper() {
     let server = FaultServer::start([Answer::new(503).into()]);
     let stream = UnsyncBoxBody::new(Full::from(BODY).map_err(|never| match never {}));
     let request = Request::post(format!("http://{}/", server.address())).body(Either::Right(stream)).unwrap();
-    let response = retry_layer().layer(Transport::new(None)).oneshot(request).await.unwrap();
+    let reason = Arc::new(Mutex::new(None));
+    let log: Arc<dyn Fn(Reason) + Send + Sync> = {
+        let reason = Arc::clone(&reason);
+        Arc::new(move |latest| *reason.lock().unwrap() = Some(latest))
+    };
+    let layer = RetryLayer { log, ..retry_layer() };
+    let response = layer.layer(Transport::new(None)).oneshot(request).await.unwrap();
     assert_eq!(response.status(), 503);
+    assert_eq!(*reason.lock().unwrap(), Some(NO_RETRY));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -30,8 +38,11 @@ async fn a_stream_is_sent_once_by_reqwest() {
     let client = reqwest_loop::client().no_proxy().build().unwrap();
     let stream = reqwest::Body::wrap(Full::<Bytes>::from(BODY));
     let request = client.post(format!("http://{}/", server.address())).body(stream).build().unwrap();
-    let response = reqwest_loop::send(&client, request, &RetryPolicy::default(), None, drop).await.unwrap();
+    let reason = Cell::new(None);
+    let log = |latest| reason.set(Some(latest));
+    let response = reqwest_loop::send(&client, request, &RetryPolicy::default(), None, log).await.unwrap();
     assert_eq!(response.status(), 503);
+    assert_eq!(reason.get(), Some(NO_RETRY));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -73,3 +84,6 @@ fn retry_layer() -> RetryLayer {
         log: Arc::new(drop),
     }
 }
+
+/// Not a retry that was granted and then could not be made.
+const NO_RETRY: Reason = Reason::RetriesExhausted { max_retries: 0, requested: None };

@@ -47,12 +47,25 @@ pub(crate) struct Report {
 }
 
 impl Stack {
-    /// Sends a call with a body to this address.
+    /// Sends a call to this address.
     pub(crate) fn send(self, call: &Call, address: SocketAddr) -> Report {
+        self.send_watched(call, address, drop)
+    }
+
+    /// The same with an eye on every decision: what `watch` does is done before the wait begins.
+    pub(crate) fn send_watched(
+        self,
+        call: &Call,
+        address: SocketAddr,
+        watch: impl Fn(Reason) + Send + Sync + 'static,
+    ) -> Report {
         let reasons = Arc::new(Mutex::new(Vec::new()));
         let log = {
             let reasons = Arc::clone(&reasons);
-            move |reason| reasons.lock().unwrap().push(reason)
+            move |reason| {
+                reasons.lock().unwrap().push(reason);
+                watch(reason);
+            }
         };
         let (outcome, elapsed) = match self {
             Self::Ureq => send_by_ureq(call, address, log),
