@@ -4,9 +4,9 @@
 //! whose first byte it saw without reading them, so that a test can tell what was sent from what arrived.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -75,8 +75,8 @@ struct State {
     turns: AtomicUsize,
     requests: Mutex<Vec<ReadRequest>>,
     unread: AtomicUsize,
-    connections: AtomicUsize,
-    open_connections: AtomicUsize,
+    // Every connection that there was; those that are closed are gone.
+    connections: Mutex<Vec<Weak<TcpStream>>>,
     is_stopping: AtomicBool,
 }
 
@@ -112,8 +112,7 @@ impl FaultServer {
             turns: AtomicUsize::new(0),
             requests: Mutex::default(),
             unread: AtomicUsize::new(0),
-            connections: AtomicUsize::new(0),
-            open_connections: AtomicUsize::new(0),
+            connections: Mutex::default(),
             is_stopping: AtomicBool::new(false),
         });
         let address = port.address;
@@ -141,14 +140,22 @@ impl FaultServer {
 
     /// How many connections were opened to it so far.
     pub fn connections(&self) -> usize {
-        self.state.connections.load(Ordering::SeqCst)
+        self.state.connections().len()
+    }
+
+    /// Ends every connection that is open, in order.
+    pub fn hang_up(&self) {
+        for stream in self.state.connections().iter().filter_map(Weak::upgrade) {
+            // One that the client has closed already needs no end.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// Whether every connection is closed, now or within a few seconds: a client that went away is noticed late.
     pub fn has_closed_all(&self) -> bool {
         let deadline = Instant::now() + LONGEST_WAIT / 3;
         while Instant::now() < deadline {
-            if self.state.open_connections.load(Ordering::SeqCst) == 0 {
+            if self.state.connections().iter().all(|stream| stream.strong_count() == 0) {
                 return true;
             }
             thread::sleep(Duration::from_millis(5));
@@ -284,25 +291,28 @@ impl State {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn connections(&self) -> MutexGuard<'_, Vec<Weak<TcpStream>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn accept(self: Arc<Self>, listener: &TcpListener) {
         for stream in listener.incoming().map_while(Result::ok) {
             if self.is_stopping.load(Ordering::SeqCst) {
                 return;
             }
+            let stream = Arc::new(stream);
+            self.connections().push(Arc::downgrade(&stream));
             let state = Arc::clone(&self);
-            state.connections.fetch_add(1, Ordering::SeqCst);
-            state.open_connections.fetch_add(1, Ordering::SeqCst);
             let serve = move || {
                 // A client that goes away in the middle is no error here.
-                let _ = state.serve(stream);
-                state.open_connections.fetch_sub(1, Ordering::SeqCst);
+                let _ = state.serve(&stream);
             };
             thread::Builder::new().stack_size(STACK_SIZE).spawn(serve).expect("a thread");
         }
     }
 
     /// One connection, from its first request to its end.
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, mut stream: &TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(LONGEST_WAIT))?;
         // The turn is taken at the first byte: the reply may be not to read the rest.
@@ -311,14 +321,14 @@ impl State {
             if matches!(reply, Reply::ResetUnread) {
                 self.unread.fetch_add(1, Ordering::SeqCst);
             } else {
-                let request = read_request(&mut stream)?;
+                let request = read_request(stream)?;
                 self.requests().push(request);
             }
             match reply {
                 Reply::Answer(answer) => stream.write_all(&answer.to_bytes())?,
                 Reply::AnswerThenClose(answer) => return stream.write_all(&answer.to_bytes()),
                 Reply::CloseBeforeHead => return Ok(()),
-                Reply::ResetAfterRequest | Reply::ResetUnread => return reset(stream),
+                Reply::ResetAfterRequest | Reply::ResetUnread => return reset_on_close(stream),
                 Reply::StallBeforeHead => return wait_for_hangup(stream),
                 Reply::StallInBody => {
                     stream.write_all(CUT_OFF)?;
@@ -332,7 +342,7 @@ impl State {
     }
 }
 
-fn read_request(stream: &mut TcpStream) -> io::Result<ReadRequest> {
+fn read_request(stream: &TcpStream) -> io::Result<ReadRequest> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -350,7 +360,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<ReadRequest> {
     Ok(request)
 }
 
-fn read_some(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn read_some(mut stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
     let mut buffer = [0; 4096];
     match stream.read(&mut buffer)? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -361,19 +371,17 @@ fn read_some(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// Closes with a reset instead of an orderly end.
-fn reset(stream: TcpStream) -> io::Result<()> {
-    SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
-    drop(stream);
-    Ok(())
+/// Makes the close a reset instead of an orderly end.
+fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+    SockRef::from(stream).set_linger(Some(Duration::ZERO))
 }
 
-fn wait_for_hangup(mut stream: TcpStream) -> io::Result<()> {
+fn wait_for_hangup(mut stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(LONGEST_WAIT))?;
     stream.read(&mut [0]).map(drop)
 }
 
-fn drip(mut stream: TcpStream) -> io::Result<()> {
+fn drip(mut stream: &TcpStream) -> io::Result<()> {
     for byte in b"HTTP/1.1 200 Scripted\r\nx-drip: ".iter().chain([b'.'; 200].iter()) {
         stream.write_all(&[*byte])?;
         thread::sleep(Duration::from_millis(20));

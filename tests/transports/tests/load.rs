@@ -49,12 +49,14 @@ async fn ten_thousand_calls_end_and_every_send_is_accounted_for() {
 
     let memory_before = resident_bytes();
     let in_flight = Arc::new(AtomicUsize::new(0));
+    let mut bytes_of_a_future = 0;
     let mut calls = JoinSet::new();
     for index in 0..CALLS {
         let method = if index % 2 == 0 { "GET" } else { "POST" };
         let request = Request::builder().method(method).uri(format!("http://{}/", server.address()));
         let request = request.body(Either::Left(Bytes::from_static(b"one order").into())).unwrap();
         let call = service.clone().oneshot(request);
+        bytes_of_a_future = size_of_val(&call);
         let in_flight = Arc::clone(&in_flight);
         calls.spawn(async move {
             in_flight.fetch_add(1, Ordering::SeqCst);
@@ -81,7 +83,11 @@ async fn ten_thousand_calls_end_and_every_send_is_accounted_for() {
         decisions.by_quota.load(Ordering::Relaxed),
         quota.available()
     );
-    println!("{} bytes a machine, {} bytes resident a call", size_of::<RetryMachine>(), memory_of_calls / CALLS);
+    println!(
+        "bytes: {} a machine, {bytes_of_a_future} a call's future with its machine, {} a call resident in all",
+        size_of::<RetryMachine>(),
+        memory_of_calls / CALLS
+    );
 
     assert_eq!(decisions.ended.load(Ordering::Relaxed), CALLS);
     assert_eq!(sent, CALLS + retries, "a send is a first attempt or a retry that was granted");

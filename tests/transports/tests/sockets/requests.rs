@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
@@ -44,6 +45,42 @@ async fn a_stream_is_sent_once_by_reqwest() {
     assert_eq!(response.status(), 503);
     assert_eq!(reason.get(), Some(NO_RETRY));
     assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_request_that_hyper_hands_back_was_not_sent() {
+    let server = FaultServer::start([Answer::new(200).into()]);
+    let transport = Transport::new(None);
+    let request = || {
+        let request = Request::post(format!("http://{}/", server.address()));
+        request.body(Either::Left(Full::from(BODY))).unwrap()
+    };
+    transport.clone().oneshot(request()).await.unwrap();
+    let_a_kept_alive_connection_end_unnoticed(&server).await;
+    let error = transport.oneshot(request()).await.unwrap_err();
+    assert_eq!(transport::error_kind(&error), ErrorKind::NotSent, "{error:?}");
+    assert_eq!((server.requests().len(), server.unread()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_is_handed_back_to_reqwest_arrives_once() {
+    let server = FaultServer::start([Answer::new(200).into()]);
+    let client = reqwest_loop::client().no_proxy().build().unwrap();
+    let request = || client.post(format!("http://{}/", server.address())).body(BODY).send();
+    request().await.unwrap();
+    let_a_kept_alive_connection_end_unnoticed(&server).await;
+    request().await.unwrap();
+    assert_eq!((server.requests().len(), server.unread(), server.connections()), (2, 0, 2));
+}
+
+/// The connection in the client's pool ends, and the runtime has been told, but the connection's task has not run yet.
+async fn let_a_kept_alive_connection_end_unnoticed(server: &FaultServer) {
+    // The connection goes back to the pool.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    server.hang_up();
+    assert!(server.has_closed_all());
+    // Only the sockets are looked at here. What they wake runs after the caller, which sends the next request at once.
+    tokio::task::yield_now().await;
 }
 
 #[tokio::test]
