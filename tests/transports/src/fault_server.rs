@@ -4,13 +4,16 @@
 //! whose first byte it saw without reading them, so that a test can tell what was sent from what arrived.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::SockRef;
+
+use crate::ports::RefusedPort;
+use crate::request::ReadRequest;
 
 /// A running server. Dropping it closes its port.
 pub struct FaultServer {
@@ -46,28 +49,6 @@ pub enum Reply {
 pub struct Answer {
     head: Vec<u8>,
     body: Vec<u8>,
-}
-
-/// A request as the server read it.
-#[derive(Clone, Debug)]
-pub struct ReadRequest {
-    head: String,
-    body: Vec<u8>,
-}
-
-/// A port that nobody listens on, kept free of other programs: connections to it are refused.
-#[derive(Debug)]
-pub struct RefusedPort {
-    socket: Socket,
-    address: SocketAddr,
-}
-
-/// A port that is open and answers no one: its queue of connections is full, so that connecting takes for ever.
-#[derive(Debug)]
-pub struct SilentPort {
-    address: SocketAddr,
-    _listener: Socket,
-    _queued: Vec<Socket>,
 }
 
 struct State {
@@ -115,9 +96,8 @@ impl FaultServer {
             connections: Mutex::default(),
             is_stopping: AtomicBool::new(false),
         });
-        let address = port.address;
-        port.socket.listen(1024).expect("the port can be opened");
-        let listener = TcpListener::from(port.socket);
+        let address = port.address();
+        let listener = port.listen();
         let acceptor = Arc::clone(&state);
         thread::spawn(move || acceptor.accept(&listener));
         Self { address, state }
@@ -210,82 +190,6 @@ impl From<Answer> for Reply {
     }
 }
 
-impl ReadRequest {
-    /// Its method.
-    pub fn method(&self) -> &str {
-        self.head.split(' ').next().unwrap_or_default()
-    }
-
-    /// The value of its first header of this name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let fields = self.head.lines().filter_map(|line| line.split_once(':'));
-        fields.into_iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
-    }
-
-    /// Its body as it was framed.
-    pub fn body(&self) -> &[u8] {
-        &self.body
-    }
-}
-
-impl RefusedPort {
-    /// A free port of the loopback interface.
-    ///
-    /// # Panics
-    ///
-    /// If there is none.
-    pub fn new() -> Self {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).expect("a free port");
-        let address = socket.local_addr().ok().and_then(|address| address.as_socket()).expect("an address");
-        Self { socket, address }
-    }
-
-    /// The address that refuses.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Default for RefusedPort {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl SilentPort {
-    /// A port of the loopback interface.
-    ///
-    /// # Panics
-    ///
-    /// If there is none.
-    pub fn new() -> Self {
-        let RefusedPort { socket: listener, address } = RefusedPort::new();
-        listener.listen(1).expect("the port can be opened");
-        let queued = (0..8)
-            .map(|_| {
-                let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-                socket.set_nonblocking(true).expect("a socket that does not block");
-                // Not complete at once, and for the last ones never.
-                let _ = socket.connect(&address.into());
-                socket
-            })
-            .collect();
-        Self { address, _listener: listener, _queued: queued }
-    }
-
-    /// The address that does not answer.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Default for SilentPort {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl State {
     fn requests(&self) -> MutexGuard<'_, Vec<ReadRequest>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
@@ -321,7 +225,7 @@ impl State {
             if matches!(reply, Reply::ResetUnread) {
                 self.unread.fetch_add(1, Ordering::SeqCst);
             } else {
-                let request = read_request(stream)?;
+                let request = ReadRequest::read_from(stream)?;
                 self.requests().push(request);
             }
             match reply {
@@ -339,35 +243,6 @@ impl State {
             }
         }
         Ok(())
-    }
-}
-
-fn read_request(stream: &TcpStream) -> io::Result<ReadRequest> {
-    let mut bytes = Vec::new();
-    let head_end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end + 4;
-        }
-        read_some(stream, &mut bytes)?;
-    };
-    let body = bytes.split_off(head_end);
-    let mut request = ReadRequest { head: String::from_utf8_lossy(&bytes).into_owned(), body };
-    let length: usize = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let is_chunked = request.header("transfer-encoding") == Some("chunked");
-    while request.body.len() < length || (is_chunked && !request.body.ends_with(b"0\r\n\r\n")) {
-        read_some(stream, &mut request.body)?;
-    }
-    Ok(request)
-}
-
-fn read_some(mut stream: &TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
-    let mut buffer = [0; 4096];
-    match stream.read(&mut buffer)? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        count => {
-            bytes.extend_from_slice(&buffer[..count]);
-            Ok(())
-        }
     }
 }
 
@@ -397,3 +272,24 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Enough for a connection; there may be hundreds.
 const STACK_SIZE: usize = 128 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client meets that sends a request and waits for the answer.
+    fn answer_to_a_request(reply: Reply) -> io::Result<usize> {
+        let server = FaultServer::start([reply]);
+        let mut stream = TcpStream::connect(server.address())?;
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+        stream.read(&mut [0])
+    }
+
+    #[test]
+    fn a_reset_is_not_an_orderly_end() {
+        assert_eq!(answer_to_a_request(Reply::CloseBeforeHead).unwrap(), 0);
+        for reset in [Reply::ResetAfterRequest, Reply::ResetUnread] {
+            assert_eq!(answer_to_a_request(reset).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        }
+    }
+}
