@@ -16,7 +16,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let busy = Answer::new(429).header("retry-after-ms", "250").body("busy");
     let server = FaultServer::start([busy.into(), Answer::new(200).body("done").into()]);
 
-    let client = client().connect_timeout(Duration::from_secs(5)).build()?;
+    // The server is on loopback, which no proxy reaches.
+    let client = client().connect_timeout(Duration::from_secs(5)).no_proxy().build()?;
     let request = client.post(format!("http://{}/orders", server.address())).body("one order").build()?;
     let response = send(&client, request, &RetryPolicy::default(), Some(ATTEMPT_TIMEOUT), |reason| {
         println!("{reason}");
