@@ -30,7 +30,7 @@ pub enum Decision {
 /// let start = Instant::now();
 /// let mut machine = RetryMachine::new(&RetryPolicy::default(), "POST", 1, start);
 ///
-/// let busy = Event::response(429, RetryHeaders::from_pairs(&[("Retry-After", "20")]));
+/// let busy = Event::response(429, RetryHeaders::from_pairs([("Retry-After", "20")]));
 /// assert_eq!(machine.decide(busy, start), Decision::RetryAfter(Duration::from_secs(20)));
 /// let reason = machine.reason().expect("a decision was taken");
 /// assert_eq!(reason.to_string(), "the server asked for 20s (Retry-After); waiting 20s before retry 1");

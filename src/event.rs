@@ -69,6 +69,9 @@ pub enum ErrorKind {
     PoolTimeout,
     /// Not one byte of the request left, and the caller knows it: DNS failed, the connection was refused or timed out
     /// while connecting, HTTP/2 `REFUSED_STREAM`. Always retried.
+    ///
+    /// Of the first hop, that is: if a transport follows redirects by itself, the second host may refuse what the first
+    /// has acted on. So do not let it, or use [`Connection`](Self::Connection).
     NotSent,
     /// Anything that another attempt would only repeat: a bad URL, a body that cannot be encoded, too many redirects, a
     /// certificate that was rejected, a call that was cancelled. Never retried.

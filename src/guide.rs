@@ -42,7 +42,7 @@ pub mod why_did_it_give_up {}
 /// let start = Instant::now();
 /// let policy = RetryPolicy::new(RetryOptions::default().no_budget())?;
 /// let mut machine = RetryMachine::new(&policy, "GET", 1, start);
-/// let busy = Event::response(429, RetryHeaders::from_pairs(&[("Retry-After", "3000000")]));
+/// let busy = Event::response(429, RetryHeaders::from_pairs([("Retry-After", "3000000")]));
 /// assert_eq!(machine.decide(busy, start), Decision::RetryAfter(Duration::from_secs(60)));
 /// assert_eq!(
 ///     machine.reason().map(|reason| reason.to_string()).as_deref(),

@@ -144,6 +144,8 @@ impl<R: Rng> RetryMachine<R> {
 
     /// What is left of the budget, zero if it is used up; `None` for no limit. To shorten an attempt's own timeout.
     ///
+    /// It is zero if a wait took longer than its delay, too: an attempt without any time only times out, so give it a little.
+    ///
     /// ```
     /// use std::time::{Duration, Instant};
     /// use retry_machine::{RetryMachine, RetryPolicy};

@@ -58,7 +58,7 @@ impl RetryPolicy {
     /// use retry_machine::{ErrorKind, Event, RetryHeaders, RetryPolicy};
     ///
     /// let policy = RetryPolicy::default();
-    /// let busy = Event::response(503, RetryHeaders::from_pairs(&[("Retry-After", "3600")]));
+    /// let busy = Event::response(503, RetryHeaders::from_pairs([("Retry-After", "3600")]));
     /// assert_eq!(policy.delay(busy, 1, 0.0, None), Duration::from_secs(60));
     /// assert_eq!(policy.delay(ErrorKind::Timeout, 2, 0.0, None), Duration::from_secs(1));
     /// ```

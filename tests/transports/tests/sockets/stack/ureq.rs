@@ -4,8 +4,13 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use retry_machine::{Decision, ErrorKind, Event, Reason, RetryMachine, RetryPolicy};
-use ureq::{Agent, Timeout};
+use retry_machine::{Decision, Event, Reason, RetryMachine, RetryPolicy};
+use ureq::Agent;
+
+// What users copy is what is tested.
+#[path = "../../../../../examples/ureq_loop/errors.rs"]
+mod errors;
+pub(crate) use errors::error_kind;
 
 /// An agent that leaves retries, redirects and the judgement of statuses to its caller. ureq 3 sends nothing again by
 /// itself.
@@ -57,18 +62,4 @@ fn attempt(
     let request = agent.configure_request(request).timeout_global(timeout).build();
     let (head, mut body) = agent.run(request)?.into_parts();
     Ok(http::Response::from_parts(head, body.read_to_vec()?.into()))
-}
-
-/// What an error of ureq says of the request: may the server have seen it?
-pub(crate) fn error_kind(error: &ureq::Error) -> ErrorKind {
-    match error {
-        ureq::Error::HostNotFound
-        | ureq::Error::ConnectionFailed
-        | ureq::Error::Timeout(Timeout::Resolve | Timeout::Connect) => ErrorKind::NotSent,
-        // Only connecting can be refused.
-        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => ErrorKind::NotSent,
-        ureq::Error::Timeout(_) => ErrorKind::Timeout,
-        ureq::Error::Io(_) | ureq::Error::Protocol(_) => ErrorKind::Connection,
-        _ => ErrorKind::Other,
-    }
 }
