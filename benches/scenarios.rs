@@ -16,7 +16,7 @@ fn main() {
 
 /// The first decision of a fresh machine.
 mod decision {
-    use super::*;
+    use super::{Bencher, ErrorKind, Event, Instant, RetryHeaders, RetryMachine, RetryPolicy, black_box, noon};
 
     #[divan::bench]
     fn success(bencher: Bencher) {
@@ -62,7 +62,7 @@ mod decision {
 }
 
 mod policy {
-    use super::*;
+    use super::{Bencher, Duration, RetryOptions, RetryPolicy, black_box};
 
     #[divan::bench]
     fn merge(bencher: Bencher) {
