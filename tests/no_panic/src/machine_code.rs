@@ -15,12 +15,28 @@ pub struct MachineCode {
     diverging: BTreeSet<Address>,
 }
 
-#[derive(Default)]
 struct Function {
     name: String,
     returns: bool,
     /// Calls, and jumps that leave the function: from where, and to which function.
     exits: Vec<Exit>,
+}
+
+impl Function {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), returns: false, exits: Vec::new() }
+    }
+
+    fn add(&mut self, at: Address, instruction: &str, relocations: &BTreeMap<Address, Target>) {
+        let (mnemonic, operand) = instruction.split_once(' ').unwrap_or((instruction, ""));
+        let operand = operand.trim();
+        let is_jump = mnemonic.starts_with('j');
+        self.returns |= mnemonic.starts_with("ret") || instruction == "repz ret";
+        // A jump through a register is the table of a `match`, within the function.
+        if mnemonic.starts_with("call") || is_jump && !operand.starts_with("*%") {
+            self.exits.push(Exit { at, to: target(operand, relocations), is_jump });
+        }
+    }
 }
 
 struct Exit {
@@ -29,6 +45,7 @@ struct Exit {
     is_jump: bool,
 }
 
+#[derive(Clone)]
 enum Target {
     Code(Address),
     /// A function of another library, or one that is only known when the program runs.
@@ -65,24 +82,10 @@ impl MachineCode {
         let mut functions = BTreeMap::<Address, Function>::new();
         for line in listing.lines() {
             if let Some((address, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
-                let function = Function { name: name.to_owned(), ..Function::default() };
-                functions.insert(hex(address).expect("an address"), function);
+                functions.insert(hex(address).expect("an address"), Function::new(name));
             } else if let Some((address, instruction)) = line.trim_start().split_once(":\t") {
                 let mut function = functions.last_entry().expect("instructions follow a name");
-                let at = hex(address).expect("an address");
-                let function = function.get_mut();
-                let (mnemonic, operand) = instruction.split_once(' ').unwrap_or((instruction, ""));
-                function.returns |= mnemonic.starts_with("ret") || instruction == "repz ret";
-                let is_jump = mnemonic.starts_with('j');
-                if !is_jump && !mnemonic.starts_with("call") {
-                    continue;
-                }
-                // A jump through a register is the table of a `match`, within the function.
-                if let Some(to) =
-                    target(operand, &relocations).filter(|_| !(is_jump && operand.trim().starts_with("*%")))
-                {
-                    function.exits.push(Exit { at, to, is_jump });
-                }
+                function.get_mut().add(hex(address).expect("an address"), instruction, &relocations);
             }
         }
         let mut code = Self { program, functions, diverging: BTreeSet::new() };
@@ -159,19 +162,18 @@ impl MachineCode {
 /// What the C library does for the compiler: none of these ends the program.
 const HARMLESS: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
-/// What the operand of a call or a jump leads to.
-fn target(operand: &str, relocations: &BTreeMap<Address, Target>) -> Option<Target> {
-    let operand = operand.trim();
-    if !operand.starts_with('*') {
-        return Some(Target::Code(hex(operand.split(' ').next()?)?));
-    }
-    // Through a slot that the loader fills: `*0x4c(%rip)        # 6bda0 <..>`.
-    let slot = operand.split_once("# ").and_then(|(_, slot)| hex(slot.split(' ').next()?));
-    Some(match slot.and_then(|slot| relocations.get(&slot)) {
-        Some(Target::Code(address)) => Target::Code(*address),
-        Some(Target::Other(name)) => Target::Other(name.clone()),
-        None => Target::Other(operand.to_owned()),
-    })
+/// What the operand of a call or a jump leads to: `1f0d0 <name>`, or `*0x4c(%rip) # 6bda0 <name>` through a slot that the
+/// loader fills.
+fn target(operand: &str, relocations: &BTreeMap<Address, Target>) -> Target {
+    let first_address = |text: &str| hex(text.trim().split(' ').next()?);
+    let known = match operand.strip_prefix('*') {
+        None => first_address(operand).map(Target::Code),
+        Some(slot) => slot
+            .split_once('#')
+            .and_then(|(_, slot)| first_address(slot))
+            .and_then(|slot| relocations.get(&slot).cloned()),
+    };
+    known.unwrap_or_else(|| Target::Other(operand.to_owned()))
 }
 
 /// What the loader writes into each slot.
