@@ -25,7 +25,7 @@ pub(crate) fn subtract_jitter(delay: Duration, jitter: f64, draw: impl FnOnce() 
     }
     let kept = 1.0 - draw() * jitter;
     let jittered = if delay >= MILLISECOND {
-        from_whole_millis((as_millis(delay) * kept).round())
+        nearest_millis(as_millis(delay) * kept)
     } else {
         Duration::try_from_secs_f64(delay.as_secs_f64() * kept).unwrap_or(delay)
     };
@@ -45,11 +45,11 @@ pub(crate) fn add_jitter(delay: Duration, jitter: f64, draw: impl FnOnce() -> f6
 
 /// The milliseconds of a duration, correctly rounded: the f64 that is nearest to the exact fraction.
 fn as_millis(duration: Duration) -> f64 {
-    let nanos = duration.as_nanos();
-    if nanos <= 1 << f64::MANTISSA_DIGITS {
-        // Both are exact as f64, so the division rounds once.
-        return nanos as u64 as f64 / 1e6;
+    // Under 2^23 seconds (97 days) the nanoseconds are exact as f64, so the division rounds once.
+    if duration.as_secs() < 1 << 23 {
+        return (duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())) as f64 / 1e6;
     }
+    let nanos = duration.as_nanos();
     // The quotient keeps 33 bits behind the point and, as its last bit, whether anything was cut off; the cast then
     // rounds once, and the power of two is exact. `Duration::MAX` has 94 bits of nanoseconds: the shift loses none.
     let (shifted, million) = (nanos << POINT, 1_000_000);
@@ -57,12 +57,16 @@ fn as_millis(duration: Duration) -> f64 {
     quotient as f64 / (1_u64 << POINT) as f64
 }
 
-/// The duration of `millis`, a whole number that is not negative, saturating.
-fn from_whole_millis(millis: f64) -> Duration {
-    if millis < u64::MAX as f64 {
-        return Duration::from_millis(millis as u64);
+/// The duration of `millis`, which is not negative, to the nearest whole millisecond, halves up, saturating.
+#[inline]
+fn nearest_millis(millis: f64) -> Duration {
+    if millis < i64::MAX as f64 {
+        let whole = millis as i64;
+        // The difference is exact, and zero long before the sum could overflow.
+        let half_or_more = millis - whole as f64 >= 0.5;
+        return Duration::from_millis(whole as u64 + u64::from(half_or_more));
     }
-    // From 2^64 on every f64 is a whole number, and the casts saturate.
+    // So large an f64 is a whole number, and the casts saturate.
     let millis = millis as u128;
     match u64::try_from(millis / 1000) {
         Ok(seconds) => Duration::new(seconds, (millis % 1000) as u32 * 1_000_000),
@@ -97,11 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn whole_milliseconds_come_back_exactly_and_saturate() {
-        assert_eq!(from_whole_millis(0.0), Duration::ZERO);
-        assert_eq!(from_whole_millis(438.0), Duration::from_millis(438));
+    fn milliseconds_become_the_nearest_whole_one_and_saturate() {
+        assert_eq!(nearest_millis(0.0), Duration::ZERO);
+        assert_eq!(nearest_millis(0.499_999_999_999_999_94), Duration::ZERO);
+        assert_eq!(nearest_millis(437.5), Duration::from_millis(438));
+        assert_eq!(nearest_millis(4_503_599_627_370_495.5), Duration::from_millis(1 << 52));
         let two_to_64 = Duration::from_millis(u64::MAX) + MILLISECOND;
-        assert_eq!(from_whole_millis(18_446_744_073_709_551_616.0), two_to_64);
-        assert_eq!(from_whole_millis(1e300), Duration::MAX);
+        assert_eq!(nearest_millis(18_446_744_073_709_551_616.0), two_to_64);
+        assert_eq!(nearest_millis(1e300), Duration::MAX);
     }
 }

@@ -36,12 +36,12 @@ impl<'a> Event<'a> {
     }
 
     /// The same event, but for what a date could be measured against.
-    pub(crate) fn without_date(self) -> Self {
-        match self {
+    pub(crate) fn without_date(&self) -> Self {
+        match *self {
             Self::Response { status, headers } => {
                 Self::Response { status, headers: RetryHeaders { date: None, ..headers } }
             }
-            Self::Error(_) => self,
+            Self::Error(kind) => Self::Error(kind),
         }
     }
 }

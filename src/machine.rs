@@ -40,6 +40,8 @@ pub struct RetryMachine<R = SeededRng> {
     policy: RetryPolicy,
     rng: R,
     start: Instant,
+    // The end of the budget, if there is one and an `Instant` can hold it.
+    end: Option<Instant>,
     wall_clock_at_start: Option<SystemTime>,
     quota: Option<Arc<RetryQuota>>,
     // What the latest retry withdrew from the quota: a success gives it back.
@@ -80,6 +82,7 @@ impl<R: Rng> RetryMachine<R> {
             policy: policy.for_method(method),
             rng,
             start: now,
+            end: policy.budget().and_then(|budget| now.checked_add(budget)),
             wall_clock_at_start: None,
             quota: None,
             withdrawn: None,
@@ -122,14 +125,9 @@ impl<R: Rng> RetryMachine<R> {
     ///
     /// A response whose body fails while it is read is reported as an error *instead of* as a response: after the
     /// decision on a 200 the machine is finished.
+    #[inline]
     pub fn decide<'a>(&mut self, event: impl Into<Event<'a>>, now: Instant) -> Decision {
-        // Step 1.
-        if self.is_finished() {
-            return Decision::GiveUp;
-        }
-        let reason = self.judge(event.into(), self.elapsed(now));
-        self.reason = Some(reason);
-        reason.decision()
+        self.judge(&event.into(), now)
     }
 
     /// Why the latest decision was taken; `None` before the first.
@@ -170,66 +168,94 @@ impl<R: Rng> RetryMachine<R> {
         &self.policy
     }
 
-    /// Steps 2 to 6. The retry number advances on the server's delays too.
-    #[inline]
-    fn judge(&mut self, event: Event<'_>, elapsed: Duration) -> Reason {
+    /// Steps 1 to 6. The retry number advances on the server's delays too.
+    ///
+    /// The event comes by reference and the reason is written in place: both are too large to move about.
+    fn judge(&mut self, event: &Event<'_>, now: Instant) -> Decision {
+        // Step 1: is the call still going on?
+        if self.is_finished() {
+            return Decision::GiveUp;
+        }
+
         // Step 2: is the event retryable?
         if let Some(refusal) = self.policy.refusal(event) {
             if let (Some(quota), Event::Response { status: ..400, .. }) = (&self.quota, event) {
                 quota.deposit(self.withdrawn.take().unwrap_or(SUCCESS_DEPOSIT));
             }
-            return refusal;
+            return self.give_up(refusal);
         }
 
         // Step 3: may there be one more retry?
-        let requested_delay = self.requested_delay(event, elapsed);
+        let requested_delay = self.requested_delay(event, now);
         let requested = requested_delay.map(|requested| requested.delay);
         let max_retries = self.policy.max_retries();
         if self.retry_count >= max_retries {
-            return Reason::RetriesExhausted { max_retries, requested };
+            return self.give_up(Reason::RetriesExhausted { max_retries, requested });
         }
 
         // Step 4: when?
         let retry = self.retry_count + 1;
         let draw = || rng::draw(&mut self.rng);
-        let (granted, delay) = if let Some(RequestedDelay { source, delay: requested }) = requested_delay {
-            let max = self.policy.retry_after_max();
-            if self.policy.retry_after_excess() == RetryAfterExcess::GiveUp && requested > max {
-                return Reason::ServerDelayTooLong { requested, max };
+        let delay = match requested {
+            Some(requested) => {
+                let max = self.policy.retry_after_max();
+                if self.policy.retry_after_excess() == RetryAfterExcess::GiveUp && requested > max {
+                    return self.give_up(Reason::ServerDelayTooLong { requested, max });
+                }
+                self.policy.server_delay(requested, draw)
             }
-            let delay = self.policy.server_delay(requested, draw);
-            (Reason::ServerDelay { retry, source, requested, delay }, delay)
-        } else {
-            let delay = self.policy.backoff_with(retry, draw);
-            (Reason::Backoff { retry, delay }, delay)
+            None => self.policy.backoff_with(retry, draw),
         };
 
         // Step 5: does the next attempt start in time, and do the other calls leave room for it?
-        if let Some(budget) = self.policy.budget().filter(|budget| elapsed.saturating_add(delay) >= *budget) {
-            return Reason::BudgetExhausted { elapsed, delay, budget, requested };
+        if let Some(budget) = self.policy.budget().filter(|budget| self.is_late(*budget, delay, now)) {
+            return self.give_up(Reason::BudgetExhausted { elapsed: self.elapsed(now), delay, budget, requested });
         }
         if let Some(quota) = &self.quota {
             let cost = retry_cost(event);
             if let Err(available) = quota.withdraw(cost) {
-                return Reason::QuotaExhausted { available, cost };
+                return self.give_up(Reason::QuotaExhausted { available, cost });
             }
             self.withdrawn = Some(cost);
         }
 
         // Step 6.
         self.retry_count = retry;
-        granted
+        self.reason = Some(match requested_delay {
+            Some(RequestedDelay { source, delay: requested }) => {
+                Reason::ServerDelay { retry, source, requested, delay }
+            }
+            None => Reason::Backoff { retry, delay },
+        });
+        Decision::RetryAfter(delay)
+    }
+
+    fn give_up(&mut self, reason: Reason) -> Decision {
+        self.reason = Some(reason);
+        Decision::GiveUp
     }
 
     /// What the server asks for, measured against the wall clock if there is one.
-    fn requested_delay(&self, event: Event<'_>, elapsed: Duration) -> Option<RequestedDelay> {
+    fn requested_delay(&self, event: &Event<'_>, now: Instant) -> Option<RequestedDelay> {
         let Some(at_start) = self.wall_clock_at_start else {
             return self.policy.requested_delay(event, None);
         };
-        let wall_clock = at_start.checked_add(elapsed);
+        let wall_clock = at_start.checked_add(self.elapsed(now));
         // A wall clock past its end measures nothing, and the caller wanted it rather than `Date`.
-        let event = if wall_clock.is_some() { event } else { event.without_date() };
+        if wall_clock.is_none() {
+            return self.policy.requested_delay(&event.without_date(), None);
+        }
         self.policy.requested_delay(event, wall_clock)
+    }
+
+    /// Whether an attempt after this delay would start at the end of the budget or later: `elapsed + delay >= budget`.
+    fn is_late(&self, budget: Duration, delay: Duration, now: Instant) -> bool {
+        match (now.max(self.start).checked_add(delay), self.end) {
+            // Two moments are compared at half the cost of what lies between them.
+            (Some(next), Some(end)) => next >= end,
+            // Durations are longer than what an `Instant` can hold.
+            _ => delay >= budget.saturating_sub(self.elapsed(now)),
+        }
     }
 
     fn elapsed(&self, now: Instant) -> Duration {
@@ -245,6 +271,7 @@ impl<R: Clone> Clone for RetryMachine<R> {
             policy: self.policy.clone(),
             rng: self.rng.clone(),
             start: self.start,
+            end: self.end,
             wall_clock_at_start: self.wall_clock_at_start,
             quota: self.quota.clone(),
             withdrawn: None,
@@ -255,7 +282,7 @@ impl<R: Clone> Clone for RetryMachine<R> {
 }
 
 /// What a retry after this event withdraws from a quota: a timeout says more of a service in trouble, and costs it more.
-fn retry_cost(event: Event<'_>) -> u32 {
+fn retry_cost(event: &Event<'_>) -> u32 {
     match event {
         Event::Error(ErrorKind::Timeout) => 10,
         _ => 5,

@@ -129,7 +129,17 @@ impl RetryPolicy {
         Self { safe_to_replay, ..self.clone() }
     }
 
+    /// The statuses that are retried for the marked method.
+    #[inline]
+    pub(crate) fn effective_statuses(&self) -> &StatusSet {
+        match &self.unsafe_statuses {
+            Some(statuses) if !self.is_safe_to_replay() => statuses,
+            _ => &self.statuses,
+        }
+    }
+
     /// Whether a method that is safe to replay is marked.
+    #[inline]
     pub(crate) fn is_safe_to_replay(&self) -> bool {
         self.safe_to_replay == Some(true)
     }

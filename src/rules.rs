@@ -17,7 +17,7 @@ impl RetryPolicy {
     ///
     /// With no method marked, [`Replay::Auto`] counts as no and the method as not safe to replay.
     pub fn is_retryable<'a>(&self, event: impl Into<Event<'a>>) -> bool {
-        self.refusal(event.into()).is_none()
+        self.refusal(&event.into()).is_none()
     }
 
     /// The backoff before a retry: `min(backoff_initial * 2^(retry - 1), backoff_max)`, exact and saturating, less
@@ -69,7 +69,7 @@ impl RetryPolicy {
         draw: f64,
         wall_clock: Option<SystemTime>,
     ) -> Duration {
-        match self.requested_delay(event.into(), wall_clock) {
+        match self.requested_delay(&event.into(), wall_clock) {
             Some(requested) => self.server_delay(requested.delay, || clamp_draw(draw)),
             None => self.backoff(retry, draw),
         }
@@ -118,14 +118,15 @@ impl RetryPolicy {
 impl RetryPolicy {
     /// Why the event is not retried, if it is not.
     #[inline]
-    pub(crate) fn refusal(&self, event: Event<'_>) -> Option<Reason> {
-        match event {
-            Event::Response { status, headers } => {
+    pub(crate) fn refusal(&self, event: &Event<'_>) -> Option<Reason> {
+        match *event {
+            Event::Response { status, ref headers } => {
                 let listens = self.respect_should_retry() && status >= 400;
                 match if listens { headers.should_retry() } else { None } {
                     Some(true) => None,
                     Some(false) => Some(Reason::ServerRefused),
-                    None => (!self.retries_status(status)).then_some(Reason::StatusNotRetryable { status }),
+                    None if self.effective_statuses().contains(status) => None,
+                    None => Some(Reason::StatusNotRetryable { status }),
                 }
             }
             Event::Error(kind) => (!self.retries_error(kind)).then_some(Reason::ErrorNotRetryable { kind }),
@@ -134,7 +135,7 @@ impl RetryPolicy {
 
     /// What the server asks for, if it is listened to.
     #[inline]
-    pub(crate) fn requested_delay(&self, event: Event<'_>, wall_clock: Option<SystemTime>) -> Option<RequestedDelay> {
+    pub(crate) fn requested_delay(&self, event: &Event<'_>, wall_clock: Option<SystemTime>) -> Option<RequestedDelay> {
         match event {
             Event::Response { headers, .. } if self.respect_retry_after() => headers.requested(wall_clock),
             _ => None,
@@ -154,13 +155,6 @@ impl RetryPolicy {
         // Not `clamp`, which panics where the minimum is above the maximum: the maximum wins.
         let delay = requested.max(self.retry_after_min()).min(self.retry_after_max());
         backoff::add_jitter(delay, self.retry_after_jitter(), draw)
-    }
-
-    fn retries_status(&self, status: u16) -> bool {
-        match self.unsafe_statuses() {
-            Some(statuses) if !self.is_safe_to_replay() => statuses.contains(status),
-            _ => self.statuses().contains(status),
-        }
     }
 
     fn retries_error(&self, kind: ErrorKind) -> bool {

@@ -22,6 +22,17 @@ fn a_wrong_weekday_is_ignored() {
 }
 
 #[test]
+fn a_date_with_a_wrong_letter_anywhere_is_unusable() {
+    for date in ["Tue, 01 Dec 2026 12:00:20 GMT", "Tuesday, 01-Dec-26 12:00:20 GMT", "Tue Dec 01 12:00:20 2026"] {
+        for position in 0..date.len() {
+            let mut wrong = date.to_owned();
+            wrong.replace_range(position..=position, "X");
+            assert_eq!(requested(&wrong, noon()), None, "{wrong}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_http_date_is_unusable() {
     for date in [
         // No weekday of the form's own style.
