@@ -254,7 +254,7 @@ impl<R: Rng> RetryMachine<R> {
             // Two moments are compared at half the cost of what lies between them.
             (Some(next), Some(end)) => next >= end,
             // Durations are longer than what an `Instant` can hold.
-            _ => delay >= budget.saturating_sub(self.elapsed(now)),
+            _ => self.elapsed(now).saturating_add(delay) >= budget,
         }
     }
 
