@@ -8,7 +8,10 @@ pub(crate) fn exponential(initial: Duration, max: Duration, retry: u32) -> Durat
     let mut doublings = retry.saturating_sub(1).min(ENOUGH_DOUBLINGS);
     let mut delay = initial;
     // A factor is a u32, so it takes at most four of them to get to the largest of all delays.
-    while doublings > 0 && delay < max {
+    while doublings > 0 {
+        if delay >= max {
+            return max;
+        }
         let step = doublings.min(31);
         delay = delay.saturating_mul(1 << step);
         doublings -= step;
@@ -46,7 +49,7 @@ pub(crate) fn add_jitter(delay: Duration, jitter: f64, draw: impl FnOnce() -> f6
 /// The milliseconds of a duration, correctly rounded: the f64 that is nearest to the exact fraction.
 fn as_millis(duration: Duration) -> f64 {
     // Under 2^23 seconds (97 days) the nanoseconds are exact as f64, so the division rounds once.
-    if duration.as_secs() < 1 << 23 {
+    if duration.as_secs() >> 23 == 0 {
         return (duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())) as f64 / 1e6;
     }
     let nanos = duration.as_nanos();
@@ -93,7 +96,7 @@ mod tests {
         assert_eq!(as_millis(halfway), 9_007_199_254_740_992.0);
         assert_eq!(as_millis(halfway + Duration::from_nanos(1)), 9_007_199_254_740_994.0);
         // Just past 2^53 nanoseconds, where a plain division starts to round twice.
-        for nanos in [(1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 3, 1 << 60] {
+        for nanos in [1_500_000_001, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 3, 1 << 60] {
             let text = format!("{}.{:06}", nanos / 1_000_000, nanos % 1_000_000);
             assert_eq!(as_millis(Duration::from_nanos(nanos)), text.parse::<f64>().unwrap(), "{nanos} ns");
         }
