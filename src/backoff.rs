@@ -96,7 +96,8 @@ mod tests {
         assert_eq!(as_millis(halfway), 9_007_199_254_740_992.0);
         assert_eq!(as_millis(halfway + Duration::from_nanos(1)), 9_007_199_254_740_994.0);
         // Just past 2^53 nanoseconds, where a plain division starts to round twice.
-        for nanos in [1_500_000_001, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 3, 1 << 60] {
+        // (The last one is just above the middle of two f64, by less than the quotient keeps.)
+        for nanos in [1_500_000_001, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 3, 1 << 60, (1 << 53) + 300] {
             let text = format!("{}.{:06}", nanos / 1_000_000, nanos % 1_000_000);
             assert_eq!(as_millis(Duration::from_nanos(nanos)), text.parse::<f64>().unwrap(), "{nanos} ns");
         }
@@ -109,6 +110,7 @@ mod tests {
         assert_eq!(nearest_millis(0.499_999_999_999_999_94), Duration::ZERO);
         assert_eq!(nearest_millis(437.5), Duration::from_millis(438));
         assert_eq!(nearest_millis(4_503_599_627_370_495.5), Duration::from_millis(1 << 52));
+        assert_eq!(nearest_millis(9_223_372_036_854_775_808.0), Duration::from_millis(1 << 63));
         let two_to_64 = Duration::from_millis(u64::MAX) + MILLISECOND;
         assert_eq!(nearest_millis(18_446_744_073_709_551_616.0), two_to_64);
         assert_eq!(nearest_millis(1e300), Duration::MAX);
