@@ -16,7 +16,7 @@ use crate::rng::{self, SeededRng};
 /// The retries of one call: told what each attempt gave and what time it is, it decides what to do next.
 ///
 /// A machine serves one call, from its start to the first [`Decision::GiveUp`]; then it is finished. It does nothing by
-/// itself: sending and waiting are the caller's.
+/// itself: sending and waiting are the caller's. On a 64-bit platform it has 528 bytes, 360 of them its policy.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
