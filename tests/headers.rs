@@ -9,6 +9,20 @@ use common::{Call, ms, policy, secs};
 use retry_machine::{Event, Reason, RetryHeaders, RetryOptions, RetryPolicy};
 
 #[test]
+fn a_header_of_the_same_length_is_not_taken_for_one_that_matters() {
+    let headers = RetryHeaders::from_pairs([
+        ("Via", "3600"),
+        ("Vary", "Tue, 01 Dec 2026 11:00:00 GMT"),
+        ("Retry-Later", "7"),
+        ("retry-after-us", "7"),
+        ("Age", "5"),
+        ("Date", "Tue, 01 Dec 2026 12:00:00 GMT"),
+        ("Retry-After", "Tue, 01 Dec 2026 12:00:20 GMT"),
+    ]);
+    assert_eq!(headers.requested_delay(None), Some(secs(15)));
+}
+
+#[test]
 fn a_map_is_asked_by_lower_case_name() {
     let mut asked = Vec::new();
     let headers = RetryHeaders::from_fn(|name| {
