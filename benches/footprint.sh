@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints what the crate costs a build: packages, time of a clean release build beside `backon`'s, lines of code.
 set -euo pipefail
+unset CARGO_TARGET_DIR
 cd "$(dirname "$0")/.."
 directory=$(mktemp -d)
 trap 'rm -r "$directory"' EXIT

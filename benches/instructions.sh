@@ -12,6 +12,7 @@
 #
 # Needs cargo and valgrind (Debian: apt-get install valgrind).
 set -euo pipefail
+unset CARGO_TARGET_DIR
 cd "$(dirname "$0")/instructions"
 export LC_ALL=C
 

@@ -9,12 +9,23 @@
 //! {"name":"busy","decisions":[{"retry_after_ms":20000.0,"because":"server_delay"},{"retry_after_ms":875.0,"because":"backoff"}]}
 //! ```
 //!
-//! `policy` holds options of the crate in their `serde` form. `at_ms` is monotonic time since the start of the call, and
-//! `wall_ms`, which may be left out, the wall time at its start in Unix milliseconds. Every draw is `draw`, or follows
-//! from `seed` (0 if left out). An error is `connection`, `timeout`, `pool_timeout`, `not_sent` or `other`. Other keys
-//! are ignored. The answer has one decision per event up to the first give-up, its milliseconds exact to the nanosecond.
+//! A case must have:
 //!
-//! A line that cannot be run is answered with `{"name":…,"error":"…"}`, and makes the exit status 1 in the end.
+//! - `policy`: options of the crate in their `serde` form;
+//! - `method`: the request's method, in capitals;
+//! - `events`: each with `at_ms`, the monotonic time since the start of the call in whole milliseconds, and either a
+//!   `status`, and `headers` if there are any, or an `error`: `connection`, `timeout`, `pool_timeout`, `not_sent` or `other`.
+//!
+//! It may have a `name`; `wall_ms`, the wall time at its start in whole Unix milliseconds; and `draw`, what every draw
+//! gives, or else `seed`, which the draws follow from (0 if left out). Other keys are ignored.
+//!
+//! The answer has one decision per event up to the first give-up: `{"retry_after_ms":…,"because":"…"}`, milliseconds exact
+//! to the nanosecond, or `{"give_up":"…"}`. The reasons are the names of `Reason::name`. A line that cannot be run, a blank
+//! one too, is answered with `{"name":…,"error":"…"}`, and makes the exit status 1 in the end.
+//!
+//! To judge another implementation, let its own loop run and record when each event came: random times seldom hit a bound.
+//! And run the cases of `tests/vectors/`, in which `decisions` is what is expected (a number to be met within half a
+//! millisecond, or the lowest and the highest), and `error` a part of what must be said of the policy.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -33,39 +44,45 @@ fn main() -> io::Result<ExitCode> {
     let mut exit_code = ExitCode::SUCCESS;
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
-        if !line.trim_ascii().is_empty() {
-            let answer = answer(&line);
-            if answer.error.is_some() {
-                exit_code = ExitCode::FAILURE;
-            }
-            serde_json::to_writer(&mut output, &answer)?;
-            // At once, so that a program at the other end of a pipe can wait for each answer.
-            output.write_all(b"\n")?;
-            output.flush()?;
+        let answer = answer(&line);
+        if answer.is_error() {
+            exit_code = ExitCode::FAILURE;
         }
+        serde_json::to_writer(&mut output, &answer)?;
+        // At once, so that a program at the other end of a pipe can wait for each answer.
+        output.write_all(b"\n")?;
+        output.flush()?;
         line.clear();
     }
     Ok(exit_code)
 }
 
 /// The oracle's answer to one line.
-pub(crate) fn answer(line: &[u8]) -> Answer {
+pub(crate) fn answer(line: &[u8]) -> Answer<'_> {
     let outcome = serde_json::from_slice::<Case>(line).map_err(|error| error.to_string()).and_then(|case| case.run());
     let (decisions, error) = match outcome {
         Ok(reasons) => (Some(reasons.iter().map(Verdict::from).collect()), None),
         Err(error) => (None, Some(error)),
     };
-    Answer { name: name_of(line), decisions, error }
+    // Even a line that cannot be run may have a name.
+    let name = serde_json::from_slice(line).map_or(None, |named: Named<'_>| named.name);
+    Answer { name, decisions, error }
 }
 
 #[derive(Serialize)]
-pub(crate) struct Answer {
-    /// As it came; null if the line has none or is no JSON.
-    name: serde_json::Value,
+pub(crate) struct Answer<'a> {
+    /// As it came; null if the line has none or is no JSON object.
+    name: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decisions: Option<Vec<Verdict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+impl Answer<'_> {
+    pub(crate) fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
 }
 
 #[derive(Serialize)]
@@ -84,6 +101,12 @@ impl From<&Reason> for Verdict {
     }
 }
 
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+}
+
 /// One case, as it stands in a line.
 #[derive(Deserialize)]
 pub(crate) struct Case<'a> {
@@ -93,8 +116,7 @@ pub(crate) struct Case<'a> {
     pub(crate) method: String,
     pub(crate) wall_ms: Option<i64>,
     pub(crate) draw: Option<f64>,
-    #[serde(default)]
-    seed: u64,
+    seed: Option<u64>,
     pub(crate) events: Vec<CaseEvent>,
 }
 
@@ -122,7 +144,7 @@ impl Case<'_> {
     fn run(&self) -> Result<Vec<Reason>, String> {
         match self.draw {
             Some(draw) => self.run_with(FixedDraw::new(draw)),
-            None => self.run_with(SeededRng::new(self.seed)),
+            None => self.run_with(SeededRng::new(self.seed.unwrap_or(0))),
         }
     }
 
@@ -168,12 +190,6 @@ impl CaseEvent {
             _ => Err(format!("the event at {} ms must have either a `status` or an `error`", self.at_ms)),
         }
     }
-}
-
-/// The name of a case, even of one that cannot be run.
-fn name_of(line: &[u8]) -> serde_json::Value {
-    let case: Result<serde_json::Map<_, _>, _> = serde_json::from_slice(line);
-    case.ok().and_then(|mut case| case.remove("name")).unwrap_or_default()
 }
 
 /// A duration's milliseconds as a JSON number with every digit, which an `f64` could not hold.

@@ -29,8 +29,9 @@ use crate::status::StatusSet;
 /// | `retry_connection_errors`, `retry_timeout_errors` | `true`, `false` or `"auto"` |
 /// | `retry_after_excess` | `"clamp"` or `"give_up"` |
 ///
-/// An unknown or repeated name, a value of another type (500.0 is no whole number) and one that is out of bounds are
-/// errors that name the option, the value and what was expected.
+/// A value of another type (500.0 is no integer) and one that is out of bounds are errors that name the option, the value
+/// and what was expected; an unknown or repeated name is an error that says so. (What a format's own value type, such as
+/// `serde_json::Value`, has dropped already cannot be seen here.)
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,13 +42,13 @@ use crate::status::StatusSet;
 ///
 /// let error = serde_json::from_str::<RetryPolicy>(r#"{"budget": -1}"#).unwrap_err();
 /// assert!(error.to_string().starts_with(
-///     "`budget`: found -1, expected whole milliseconds from 0 to 18446744073709551615, or null or \"none\" for no limit"
+///     "`budget`: found -1, expected milliseconds as an integer from 0 to 18446744073709551615, or null or \"none\" for no limit"
 /// ));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 impl<'de> Deserialize<'de> for RetryOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(OptionsVisitor)
+        deserializer.deserialize_struct("RetryOptions", OPTIONS, OptionsVisitor)
     }
 }
 
@@ -71,11 +72,8 @@ impl Serialize for RetryOptions {
         write(&mut map, "backoff_max", self.backoff_max.map(Millis))?;
         write(&mut map, "backoff_jitter", self.backoff_jitter)?;
         write(&mut map, "statuses", self.statuses.and_then(Result::ok).map(Statuses))?;
-        write(
-            &mut map,
-            "unsafe_statuses",
-            self.unsafe_statuses.map(|statuses| OrNull(statuses.and_then(Result::ok).map(Statuses))),
-        )?;
+        let unsafe_statuses = self.unsafe_statuses.map(|statuses| UnsafeStatuses(statuses.and_then(Result::ok)));
+        write(&mut map, "unsafe_statuses", unsafe_statuses)?;
         write(&mut map, "respect_retry_after", self.respect_retry_after)?;
         write(&mut map, "retry_after_min", self.retry_after_min.map(Millis))?;
         write(&mut map, "retry_after_max", self.retry_after_max.map(Millis))?;
@@ -84,7 +82,7 @@ impl Serialize for RetryOptions {
         write(&mut map, "respect_should_retry", self.respect_should_retry)?;
         write(&mut map, "retry_connection_errors", self.retry_connection_errors.map(Toggle))?;
         write(&mut map, "retry_timeout_errors", self.retry_timeout_errors.map(Toggle))?;
-        write(&mut map, "budget", self.budget.map(|budget| OrNull(budget.map(Millis))))?;
+        write(&mut map, "budget", self.budget.map(Budget))?;
         map.end()
     }
 }
@@ -173,21 +171,21 @@ struct Kind<T> {
 }
 
 const COUNT: Kind<u32> = Kind {
-    expected: "a whole number from 0 to 18446744073709551615",
+    expected: "an integer from 0 to 18446744073709551615",
     // More than a u32 holds is more than anyone retries.
     read: |value| Ok(u32::try_from(value.as_u64()?).unwrap_or(u32::MAX)),
 };
 
 const MILLIS: Kind<Duration> = Kind {
-    expected: "whole milliseconds from 0 to 18446744073709551615",
+    expected: "milliseconds as an integer from 0 to 18446744073709551615",
     read: |value| Ok(Duration::from_millis(value.as_u64()?)),
 };
 
 const BUDGET: Kind<Option<Duration>> = Kind {
-    expected: "whole milliseconds from 0 to 18446744073709551615, or null or \"none\" for no limit",
+    expected: "milliseconds as an integer from 0 to 18446744073709551615, or null or \"none\" for no limit",
     read: |value| match value {
         Value::Null => Ok(None),
-        Value::Text(text) if text == "none" => Ok(None),
+        Value::Text(text) if text == NONE => Ok(None),
         value => (MILLIS.read)(value).map(Some),
     },
 };
@@ -229,7 +227,7 @@ const EXCESS: Kind<RetryAfterExcess> = Kind {
 };
 
 const STATUSES: Kind<Result<StatusSet, u16>> = Kind {
-    expected: "a list of statuses from 100 to 999 and of ranges such as \"500-599\"",
+    expected: "a list of statuses from 100 to 999 and of ascending ranges such as \"500-599\"",
     read: |value| {
         let Value::List(items) = value else {
             return Err(value);
@@ -243,10 +241,10 @@ const STATUSES: Kind<Result<StatusSet, u16>> = Kind {
 };
 
 const UNSAFE_STATUSES: Kind<Option<Result<StatusSet, u16>>> = Kind {
-    expected: "a list of statuses from 100 to 999 and of ranges such as \"500-599\", or null or \"same\" for those of `statuses`",
+    expected: "a list of statuses from 100 to 999 and of ascending ranges such as \"500-599\", or null or \"same\" for those of `statuses`",
     read: |value| match value {
         Value::Null => Ok(None),
-        Value::Text(text) if text == "same" => Ok(None),
+        Value::Text(text) if text == SAME => Ok(None),
         value => (STATUSES.read)(value).map(Some),
     },
 };
@@ -272,6 +270,8 @@ const OPTIONS: &[&str] = &[
 const AUTO: &str = "auto";
 const CLAMP: &str = "clamp";
 const GIVE_UP: &str = "give_up";
+const SAME: &str = "same";
+const NONE: &str = "none";
 
 /// A duration as whole milliseconds; one that is none cannot be written.
 struct Millis(Duration);
@@ -286,15 +286,27 @@ impl Serialize for Millis {
     }
 }
 
-/// A value, or null. As a unit: a format without null refuses that, where it might leave out a `None`, which would read
-/// back as unset.
-struct OrNull<T>(Option<T>);
+/// A budget; none is null. As a unit and not a `None`: a format without null refuses a unit, where it might leave a `None`
+/// out, which would read back as unset.
+struct Budget(Option<Duration>);
 
-impl<T: Serialize> Serialize for OrNull<T> {
+impl Serialize for Budget {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some(value) => value.serialize(serializer),
+        match self.0 {
+            Some(budget) => Millis(budget).serialize(serializer),
             None => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// Statuses of their own, or the word: every format has to be able to write what most policies have.
+struct UnsafeStatuses(Option<StatusSet>);
+
+impl Serialize for UnsafeStatuses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(statuses) => Statuses(statuses).serialize(serializer),
+            None => serializer.serialize_str(SAME),
         }
     }
 }

@@ -109,7 +109,9 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The name of the reason in `snake_case`, for metrics and transcripts: `backoff`, `budget_exhausted`, and so on.
+    /// The name of the reason in `snake_case`, for metrics and transcripts: `server_delay`, `backoff`,
+    /// `status_not_retryable`, `error_not_retryable`, `server_refused`, `retries_exhausted`, `server_delay_too_long`,
+    /// `budget_exhausted` or `quota_exhausted`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ServerDelay { .. } => "server_delay",

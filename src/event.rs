@@ -20,7 +20,7 @@ use crate::retry_after::{self, RequestedDelay};
 pub enum Event<'a> {
     /// A response arrived, whatever its status.
     Response {
-        /// The status code. Any value may come in; one outside 100..=999 is never retried.
+        /// The status code. Any value may come in; one outside 100..=999 is in no set of statuses.
         status: u16,
         /// The headers that matter here.
         headers: RetryHeaders<'a>,
@@ -235,7 +235,7 @@ pub trait HeaderPair<'a>: sealed::Sealed {
     fn name_and_value(self) -> (&'a [u8], &'a [u8]);
 }
 
-impl<'a, N: AsRef<[u8]> + ?Sized, V: AsRef<[u8]> + ?Sized> HeaderPair<'a> for (&'a N, &'a V) {
+impl<'a, 'n: 'a, 'v: 'a, N: AsRef<[u8]> + ?Sized, V: AsRef<[u8]> + ?Sized> HeaderPair<'a> for (&'n N, &'v V) {
     #[inline]
     fn name_and_value(self) -> (&'a [u8], &'a [u8]) {
         (self.0.as_ref(), self.1.as_ref())

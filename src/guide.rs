@@ -61,10 +61,11 @@ pub mod why_did_it_wait {}
 
 /// # Is my POST safe?
 ///
-/// By default a request is sent again only if one of these holds:
+/// By default a POST whose connection broke or that timed out is not sent again, and one that was answered is, by its
+/// status. A request is sent again only if one of these holds:
 ///
-/// - The server answered, with a status that says that it did not do the work: the `statuses`. If a service may have acted
-///   and still answers 500 or 504, narrow them for methods that are not safe to replay:
+/// - The server answered, with one of the `statuses`: 500 and 504 are among them. If a service may have acted and still
+///   answer so, narrow them for methods that are not safe to replay:
 ///   [`unsafe_statuses`](crate::RetryOptions::unsafe_statuses).
 /// - Nothing was sent: [`ErrorKind::NotSent`](crate::ErrorKind::NotSent) or
 ///   [`ErrorKind::PoolTimeout`](crate::ErrorKind::PoolTimeout).

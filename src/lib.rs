@@ -55,11 +55,11 @@
 //!
 //! 1. A machine that has given up gives up again.
 //! 2. Is the event retryable? A status that is not in `statuses`, and an error that is not retried for the method, give
-//!    up. So does a success: there is nothing to retry.
+//!    up. So does a success: there is nothing to retry. If `respect_should_retry` holds, `x-should-retry` has the last word.
 //! 3. Have `max_retries` retries been made? Give up.
 //! 4. The delay is the server's, from `retry-after-ms` or `Retry-After`, raised to `retry_after_min` and lowered to
 //!    `retry_after_max`; else `min(backoff_initial * 2^(retry - 1), backoff_max)` less up to `backoff_jitter` of it. The
-//!    retry number advances either way.
+//!    retry number advances either way. With `retry_after_excess` at give up, a longer delay than `retry_after_max` gives up.
 //! 5. Would the next attempt start at the end of the `budget` or later? Give up now, not after the wait. Has the quota too
 //!    few tokens? Give up.
 //! 6. Otherwise the retry is counted, and granted.
@@ -97,7 +97,7 @@
 //!
 //! - `http`: [`Event`] and [`RetryHeaders`] from the types of the [`http`](https://docs.rs/http/1) crate.
 //! - `serde`: [`RetryOptions`] and [`RetryPolicy`] as configuration. Durations are whole milliseconds, and every error
-//!   names the option, the value and the bound.
+//!   names the option, and the value and what was expected where it is that.
 //!
 //! # Minimum supported Rust version
 //!

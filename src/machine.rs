@@ -75,7 +75,7 @@ impl<R: Rng> RetryMachine<R> {
     /// Like [`new`](RetryMachine::new), with the caller's generator. `&mut R` is one too: it then goes on from call to
     /// call.
     ///
-    /// A draw is the upper 53 bits of [`next_u64`](rand_core::Rng::next_u64), as a number in [0, 1). One is taken only
+    /// A draw is the upper 53 bits of [`next_u64`](https://docs.rs/rand_core/0.10/rand_core/trait.Rng.html), as a number in [0, 1). One is taken only
     /// where jitter meets a delay that is not zero.
     pub fn with_rng(policy: &RetryPolicy, method: impl AsRef<str>, rng: R, now: Instant) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl<R: Rng> RetryMachine<R> {
     /// Makes every retry withdraw from a quota that is shared with other calls. See [`RetryQuota`].
     #[must_use]
     pub fn with_quota(self, quota: Arc<RetryQuota>) -> Self {
-        Self { quota: Some(quota), ..self }
+        Self { quota: Some(quota), withdrawn: None, ..self }
     }
 
     /// Decides what follows an attempt that gave `event`, at the time `now`.
@@ -112,9 +112,10 @@ impl<R: Rng> RetryMachine<R> {
     /// In this order:
     ///
     /// 1. A finished machine gives up again, and changes nothing.
-    /// 2. An event that is not retryable gives up; a success is one.
+    /// 2. An event that is not retryable gives up; a success is one. So does a refusal by `x-should-retry`, if that counts.
     /// 3. With `max_retries` retries made it gives up.
-    /// 4. The delay is the server's, within its bounds, or the backoff.
+    /// 4. The delay is the server's, within its bounds, or the backoff. If the server's is excessive, and
+    ///    `retry_after_excess` says so, it gives up.
     /// 5. If the next attempt would start at the end of the budget or later, it gives up. So does it if a quota was given
     ///    and has too few tokens.
     /// 6. Otherwise the retry is counted and granted.

@@ -24,7 +24,7 @@ impl RetryPolicy {
     /// the fraction `draw * backoff_jitter` of it.
     ///
     /// `retry` is 1-based; 0 counts as 1. `draw` is clamped to 0..=1, and NaN is 0. With jitter, a delay of one
-    /// millisecond or more is rounded to the nearest whole millisecond. The delay is never above `backoff_max`, and the
+    /// millisecond or more is rounded to the nearest whole millisecond, halves up. The delay is never above `backoff_max`, and the
     /// cost is the same for every retry number.
     ///
     /// ```

@@ -24,7 +24,7 @@ fn every_option_is_written_as_it_is_read() {
     assert_eq!(written(&every_option()), compact);
     assert_eq!(written(&RetryOptions::default()), "{}");
     assert_eq!(written(&RetryOptions::default().no_budget()), r#"{"budget":null}"#);
-    assert_eq!(written(&RetryOptions::default().same_unsafe_statuses()), r#"{"unsafe_statuses":null}"#);
+    assert_eq!(written(&RetryOptions::default().same_unsafe_statuses()), r#"{"unsafe_statuses":"same"}"#);
     let toggles = RetryOptions::default().retry_connection_errors(Replay::Auto).retry_timeout_errors(false);
     assert_eq!(written(&toggles), r#"{"retry_connection_errors":"auto","retry_timeout_errors":false}"#);
 }
@@ -129,10 +129,11 @@ fn a_format_without_null_has_words_for_it() {
     assert_eq!(options, expected.statuses(statuses));
     let written = toml::to_string(&every_option()).expect("nothing of it is null");
     assert_eq!(toml::from_str::<RetryOptions>(&written).expect("valid"), every_option());
+    let policy = RetryPolicy::default();
+    let written = toml::to_string(&policy).expect("nothing of it is null");
+    assert_eq!(toml::from_str::<RetryPolicy>(&written).expect("valid"), policy);
     // Left out, it would be read back as unset.
-    for null in [RetryOptions::default().no_budget(), RetryOptions::default().same_unsafe_statuses()] {
-        assert!(toml::to_string(&null).is_err());
-    }
+    assert!(toml::to_string(&RetryOptions::default().no_budget()).is_err());
 }
 
 #[test]
@@ -140,6 +141,13 @@ fn numbers_of_any_width_are_read() {
     assert_eq!(read_value("max_retries", 7_u8), Ok(RetryOptions::default().max_retries(7)));
     assert_eq!(read_value("max_retries", 7_i64), Ok(RetryOptions::default().max_retries(7)));
     assert_eq!(read_value("backoff_jitter", 0.5_f32), Ok(RetryOptions::default().backoff_jitter(0.5)));
+}
+
+#[test]
+fn a_float_is_read_where_serde_json_keeps_it_as_text() {
+    // So it delivers 0.5 if any crate of the build turns on its feature `arbitrary_precision`.
+    let text = r#"{"backoff_jitter": {"$serde_json::private::Number": "0.5"}}"#;
+    assert_eq!(read(text), RetryOptions::default().backoff_jitter(0.5));
 }
 
 /// Each option with a value that is not its default.

@@ -13,7 +13,7 @@ use retry_machine::{RetryOptions, RetryPolicy};
 fn a_duration_is_whole_milliseconds_that_are_not_negative() {
     for option in ["backoff_initial", "backoff_max", "retry_after_min", "retry_after_max", "budget"] {
         for bad in ["-1", "500.0", "0.5", "1e3", "18446744073709551616", "\"500\"", "true", "[500]"] {
-            assert_refused(option, bad, "whole milliseconds from 0 to 18446744073709551615");
+            assert_refused(option, bad, "milliseconds as an integer from 0 to 18446744073709551615");
         }
     }
     assert_refused("budget", "\"None\"", "or null or \"none\" for no limit");
@@ -22,7 +22,7 @@ fn a_duration_is_whole_milliseconds_that_are_not_negative() {
 #[test]
 fn a_count_is_a_whole_number_that_is_not_negative() {
     for bad in ["-1", "2.0", "1e2", "18446744073709551616", "\"2\"", "false", "[]"] {
-        assert_refused("max_retries", bad, "a whole number from 0 to 18446744073709551615");
+        assert_refused("max_retries", bad, "an integer from 0 to 18446744073709551615");
     }
 }
 
@@ -43,7 +43,7 @@ fn a_fraction_is_a_number_from_0_to_1() {
 #[test]
 fn a_status_is_a_code_or_an_ascending_range_of_three_digits() {
     for option in ["statuses", "unsafe_statuses"] {
-        let expected = "a list of statuses from 100 to 999 and of ranges such as \"500-599\"";
+        let expected = "a list of statuses from 100 to 999 and of ascending ranges such as \"500-599\"";
         for bad in ["503", "true", "\"500-599\""] {
             assert_refused(option, bad, expected);
         }
@@ -101,7 +101,7 @@ fn an_unknown_and_a_repeated_option_are_refused() {
 #[test]
 fn what_no_option_holds_is_refused_under_the_name_of_the_option() {
     let error = refusal(r#"{"budget": {"seconds": 30}}"#);
-    assert!(error.contains("`budget`: invalid type: map, expected the value of an option"), "{error}");
+    assert!(error.starts_with("`budget`: found a map, expected milliseconds"), "{error}");
     for no_map in ["[]", "null", "5", "\"default\""] {
         let error = refusal(no_map);
         assert!(error.contains("expected a map of retry options"), "{error}");
@@ -135,7 +135,7 @@ fn a_duration_that_is_no_count_of_milliseconds_is_not_written() {
             ("budget", options.budget(duration)),
         ] {
             let error = serde_json::to_string(&options).unwrap_err().to_string();
-            assert!(error.contains(&format!("`{option}`: found {found}, expected whole milliseconds")), "{error}");
+            assert!(error.contains(&format!("`{option}`: found {found}, expected milliseconds")), "{error}");
             let policy = RetryPolicy::new(options).expect("it is a good duration all the same");
             assert_eq!(serde_json::to_string(&policy).unwrap_err().to_string(), error);
         }

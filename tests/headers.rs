@@ -20,6 +20,10 @@ fn a_header_of_the_same_length_is_not_taken_for_one_that_matters() {
         ("Retry-After", "Tue, 01 Dec 2026 12:00:20 GMT"),
     ]);
     assert_eq!(headers.requested_delay(None), Some(secs(15)));
+
+    let listens = policy(RetryOptions::default().respect_should_retry(true));
+    let near = RetryHeaders::from_pairs([("x-could-retry_", "false"), ("x-should-retry", "true")]);
+    assert!(listens.is_retryable(Event::response(400, near)));
 }
 
 #[test]
@@ -71,6 +75,15 @@ fn names_and_values_may_be_bytes() {
     assert_asks_for_20s(RetryHeaders::from_pairs(&bytes));
     assert_asks_for_20s(RetryHeaders::from_pairs(&[("Retry-After", b"20")]));
     assert_asks_for_20s(RetryHeaders::from_pairs(&[("Retry-After".to_owned(), b"20".to_vec())]));
+}
+
+#[test]
+fn names_may_outlive_their_values() {
+    fn headers<'a>(pairs: impl Iterator<Item = (&'static str, &'a str)>) -> RetryHeaders<'a> {
+        RetryHeaders::from_pairs(pairs)
+    }
+    let value = "20".to_owned();
+    assert_asks_for_20s(headers([("Retry-After", value.as_str())].into_iter()));
 }
 
 #[test]

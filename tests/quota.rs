@@ -73,6 +73,17 @@ fn what_is_no_success_deposits_nothing() {
     assert_eq!(quota.available(), 5);
 }
 
+#[test]
+fn a_quota_gets_back_only_what_was_withdrawn_from_it() {
+    let (first, second) = (quota(20), quota(20));
+    let mut call = call(&first);
+    assert!(retries(&mut call, status(503)));
+    assert!(retries(&mut machine(&RetryPolicy::default(), &second), status(503)));
+    let mut call = call.with_quota(Arc::clone(&second));
+    finishes(&mut call, status(200));
+    assert_eq!((first.available(), second.available()), (15, 16));
+}
+
 // RB-161: joshrotenberg/tower-resilience#370
 #[test]
 fn the_quota_stays_between_zero_and_its_capacity() {

@@ -137,7 +137,7 @@ fn by_oracle(line: &str) -> Outcome {
         GiveUp { give_up: String },
     }
 
-    let answer: Answer = oracle::answer(line.as_bytes());
+    let answer: Answer<'_> = oracle::answer(line.as_bytes());
     let written: Written = serde_json::from_str(&serde_json::to_string(&answer).unwrap()).unwrap();
     match (written.decisions, written.error) {
         (Some(decisions), None) => Ok(decisions

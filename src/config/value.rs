@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::status::CODES;
 
@@ -15,6 +15,8 @@ pub(super) enum Value {
     Float(f64),
     Text(String),
     List(Vec<Value>),
+    /// No option is one, so what is in it does not matter.
+    Map,
 }
 
 impl Value {
@@ -63,6 +65,7 @@ impl fmt::Display for Value {
                 }
                 f.write_str("]")
             }
+            Self::Map => f.write_str("a map"),
         }
     }
 }
@@ -121,4 +124,20 @@ impl<'de> Visitor<'de> for ValueVisitor {
         }
         Ok(Value::List(values))
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut value = Value::Map;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == ARBITRARY_PRECISION {
+                value = map.next_value::<String>()?.parse().map_or(Value::Map, Value::Float);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(value)
+    }
 }
+
+/// How `serde_json` delivers a float as a map where any crate of the build has turned on its feature
+/// `arbitrary_precision`.
+const ARBITRARY_PRECISION: &str = "$serde_json::private::Number";

@@ -16,6 +16,14 @@ pub fn arguments() -> (String, u32) {
     (scenario, rounds)
 }
 
+/// A moment at the start of a second, so that sums of nanoseconds carry alike in every run. (std shows them only so.)
+pub fn start_of_a_second() -> Instant {
+    let now = Instant::now();
+    let shown = format!("{now:?}");
+    let nanos = shown.split("tv_nsec: ").nth(1).and_then(|rest| rest.trim_end_matches(" }").parse().ok());
+    now + Duration::from_secs(1) - Duration::from_nanos(nanos.expect("the nanoseconds, as std for Linux shows them"))
+}
+
 /// A machine that has retries without end and a budget that 120 s fit into.
 pub fn fresh_machine(start: Instant) -> RetryMachine {
     let options = RetryOptions::default().max_retries(u32::MAX).budget(Duration::from_secs(600));

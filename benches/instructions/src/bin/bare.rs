@@ -7,7 +7,7 @@ use retry_machine::{Decision, Event, RetryHeaders, RetryMachine};
 
 fn main() {
     let (scenario, rounds) = instructions::arguments();
-    let now = Instant::now();
+    let now = instructions::start_of_a_second();
     let mut machine = instructions::fresh_machine(now);
     let status = match scenario.as_str() {
         "clone" => return instructions::repeat(rounds, &machine, |_| Decision::GiveUp),

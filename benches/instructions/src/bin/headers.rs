@@ -9,7 +9,7 @@ type Pairs<'a> = [(&'a str, &'a str); 15];
 
 fn main() {
     let (scenario, rounds) = instructions::arguments();
-    let now = Instant::now();
+    let now = instructions::start_of_a_second();
     let machine = instructions::fresh_machine(now);
     let timed = machine.clone().with_wall_clock(UNIX_EPOCH + Duration::from_secs(1_796_126_400));
     let digits = "9".repeat(2_000_000);
