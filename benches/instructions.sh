@@ -21,7 +21,7 @@ cargo build --release --quiet
 
 # instructions PROGRAM SCENARIO ROUNDS: of one run.
 instructions() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "target/release/$1" "$2" "$3" 2>&1 |
+    env -i PATH=/usr/bin:/bin valgrind --tool=callgrind --callgrind-out-file=/dev/null "target/release/$1" "$2" "$3" 2>&1 |
         sed -n 's/.*Collected : //p'
 }
 

@@ -65,7 +65,8 @@ fn as_millis(duration: Duration) -> f64 {
 fn nearest_millis(millis: f64) -> Duration {
     if millis < i64::MAX as f64 {
         let whole = millis as i64;
-        // The difference is exact, and zero long before the sum could saturate.
+        // `f64::round` is a library call on most targets, and would cost more than most of a decision. The difference is
+        // exact, and zero long before the sum could saturate.
         let half_or_more = millis - whole as f64 >= 0.5;
         return Duration::from_millis((whole as u64).saturating_add(half_or_more.into()));
     }

@@ -24,7 +24,7 @@ use crate::status::StatusSet;
 /// | `budget` | whole milliseconds, or null or `"none"` for no limit |
 /// | `backoff_jitter`, `retry_after_jitter` | a number from 0 to 1 |
 /// | `statuses` | a list of codes and of inclusive ranges: `[408, 429, "500-599"]`; it may be empty |
-/// | `unsafe_statuses` | such a list, or null or `"same"` |
+/// | `unsafe_statuses` | such a list, or null or `"same"` for those of `statuses` |
 /// | `respect_retry_after`, `respect_should_retry` | `true` or `false` |
 /// | `retry_connection_errors`, `retry_timeout_errors` | `true`, `false` or `"auto"` |
 /// | `retry_after_excess` | `"clamp"` or `"give_up"` |
@@ -316,6 +316,7 @@ struct Statuses(StatusSet);
 
 impl Serialize for Statuses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Collected, since some formats ask for the length of a list first.
         let ranges: Vec<_> = self.0.ranges().map(|range| StatusRange(*range.start(), *range.end())).collect();
         serializer.collect_seq(ranges)
     }

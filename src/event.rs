@@ -15,7 +15,7 @@ use crate::retry_after::{self, RequestedDelay};
 /// let cut_off = Event::from(ErrorKind::Connection);
 /// # let _ = (busy, cut_off);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A response arrived, whatever its status.
@@ -73,8 +73,8 @@ pub enum ErrorKind {
     /// Of the first hop, that is: if a transport follows redirects by itself, the second host may refuse what the first
     /// has acted on. So do not let it, or use [`Connection`](Self::Connection).
     NotSent,
-    /// Anything that another attempt would only repeat: a bad URL, a body that cannot be encoded, too many redirects, a
-    /// certificate that was rejected, a call that was cancelled. Never retried.
+    /// Anything that another attempt would only repeat (a bad URL, a body that cannot be encoded, too many redirects, a
+    /// certificate that was rejected), or that is not to be repeated: a call that was cancelled. Never retried.
     Other,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for ErrorKind {
 /// `x-should-retry`.
 ///
 /// The default has none of them. A value may be any bytes; one that makes no sense counts as absent.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RetryHeaders<'a> {
     retry_after_ms: Option<&'a [u8]>,
     retry_after: Option<&'a [u8]>,
@@ -196,14 +196,18 @@ impl<'a> RetryHeaders<'a> {
     #[inline]
     fn slot(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-        // Most headers of a response fall out by their length alone.
-        match name.len() {
-            3 if is(AGE) => Some(&mut self.age),
-            4 if is(DATE) => Some(&mut self.date),
-            11 if is(RETRY_AFTER) => Some(&mut self.retry_after),
-            14 if is(RETRY_AFTER_MS) => Some(&mut self.retry_after_ms),
-            14 if is(SHOULD_RETRY) => Some(&mut self.should_retry),
-            _ => None,
+        if is(RETRY_AFTER) {
+            Some(&mut self.retry_after)
+        } else if is(RETRY_AFTER_MS) {
+            Some(&mut self.retry_after_ms)
+        } else if is(DATE) {
+            Some(&mut self.date)
+        } else if is(AGE) {
+            Some(&mut self.age)
+        } else if is(SHOULD_RETRY) {
+            Some(&mut self.should_retry)
+        } else {
+            None
         }
     }
 }

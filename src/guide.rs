@@ -64,8 +64,8 @@ pub mod why_did_it_wait {}
 /// By default a POST whose connection broke or that timed out is not sent again, and one that was answered is, by its
 /// status. A request is sent again only if one of these holds:
 ///
-/// - The server answered, with one of the `statuses`: 500 and 504 are among them. If a service may have acted and still
-///   answer so, narrow them for methods that are not safe to replay:
+/// - The server answered, with one of the `statuses`. 408, 429 and 503 say that the work was not done. 500, 502 and 504 do
+///   not: it may be done, behind a gateway for instance. For a method that is not safe to replay, narrow them with
 ///   [`unsafe_statuses`](crate::RetryOptions::unsafe_statuses).
 /// - Nothing was sent: [`ErrorKind::NotSent`](crate::ErrorKind::NotSent) or
 ///   [`ErrorKind::PoolTimeout`](crate::ErrorKind::PoolTimeout).

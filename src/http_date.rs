@@ -17,7 +17,9 @@ fn parse_imf_fixdate(value: &[u8]) -> Option<SystemTime> {
     let &[w1, w2, w3, b',', b' ', d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, ref time @ ..] = value else {
         return None;
     };
-    WEEKDAYS.iter().find(|(short, _)| **short == [w1, w2, w3])?;
+    if !WEEKDAYS.iter().any(|(short, _)| **short == [w1, w2, w3]) {
+        return None;
+    }
     let year = i64::from(two_digits([y1, y2])?) * 100 + i64::from(two_digits([y3, y4])?);
     time_of(year, parse_parts([m1, m2, m3], [d1, d2], time)?)
 }
@@ -36,7 +38,9 @@ fn parse_rfc850(value: &[u8], reference: Option<SystemTime>) -> Option<SystemTim
 /// alone, so that one name fits at the most.
 fn parse_asctime(value: &[u8]) -> Option<SystemTime> {
     let mut date = <[u8; 24]>::try_from(value).ok()?;
-    WEEKDAYS.iter().find(|(short, _)| value.starts_with(*short))?;
+    if !WEEKDAYS.iter().any(|(short, _)| value.starts_with(*short)) {
+        return None;
+    }
     WEEKDAYS.iter().find_map(|(short, _)| {
         *date.first_chunk_mut()? = **short;
         httpdate::parse_http_date(std::str::from_utf8(&date).ok()?).ok()
@@ -67,6 +71,7 @@ fn time_of(year: i64, parts: [u8; 5]) -> Option<SystemTime> {
     }
     // As in `calendar`, years are counted from March.
     let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
+    // Checked, since a two-digit year can be near the end of `SystemTime`, far beyond 9999.
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     let seconds =
         (days - DAYS_FROM_MARCH_0000_TO_1970).checked_mul(86_400)?.checked_add(hour * 3600 + minute * 60 + second)?;

@@ -9,7 +9,7 @@ use crate::decision::{Decision, Reason};
 use crate::event::{ErrorKind, Event};
 use crate::options::RetryAfterExcess;
 use crate::policy::RetryPolicy;
-use crate::quota::RetryQuota;
+use crate::quota::{self, RetryQuota};
 use crate::retry_after::RequestedDelay;
 use crate::rng::{self, SeededRng};
 
@@ -62,7 +62,7 @@ impl RetryMachine {
     /// use std::time::Instant;
     /// use retry_machine::{RetryMachine, RetryPolicy};
     ///
-    /// let seed = RandomState::new().hash_one(0);
+    /// let seed = RandomState::new().hash_one(0); // random by its keys; the 0 is only something to hash
     /// let machine = RetryMachine::new(&RetryPolicy::default(), "POST", seed, Instant::now());
     /// assert_eq!(machine.retry_count(), 0);
     /// ```
@@ -143,7 +143,8 @@ impl<R: Rng> RetryMachine<R> {
 
     /// What is left of the budget, zero if it is used up; `None` for no limit. To shorten an attempt's own timeout.
     ///
-    /// It is zero if a wait took longer than its delay, too: an attempt without any time only times out, so give it a little.
+    /// It is also zero when a wait overran its delay. An attempt with no time at all can only time out, so give each one a
+    /// minimum.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -151,9 +152,11 @@ impl<R: Rng> RetryMachine<R> {
     ///
     /// let start = Instant::now();
     /// let machine = RetryMachine::new(&RetryPolicy::default(), "GET", 1, start);
-    /// let attempt_timeout = |now| machine.remaining_budget(now).map_or(Duration::MAX, |left| left.min(Duration::from_secs(10)));
-    /// assert_eq!(attempt_timeout(start), Duration::from_secs(10));
+    /// let (shortest, own) = (Duration::from_millis(200), Duration::from_secs(10));
+    /// let attempt_timeout = |now| machine.remaining_budget(now).map_or(own, |left| left.clamp(shortest, own));
+    /// assert_eq!(attempt_timeout(start), own);
     /// assert_eq!(attempt_timeout(start + Duration::from_secs(28)), Duration::from_secs(2));
+    /// assert_eq!(attempt_timeout(start + Duration::from_secs(31)), shortest);
     /// ```
     pub fn remaining_budget(&self, now: Instant) -> Option<Duration> {
         Some(self.policy.budget()?.saturating_sub(self.elapsed(now)))
@@ -171,7 +174,7 @@ impl<R: Rng> RetryMachine<R> {
 
     /// Steps 1 to 6. The retry number advances on the server's delays too.
     ///
-    /// The event comes by reference and the reason is written in place: both are too large to move about.
+    /// The event comes by reference and the reason stays in the machine: both are too large to move about.
     fn judge(&mut self, event: &Event<'_>, now: Instant) -> Decision {
         // Step 1: is the call still going on?
         if self.is_finished() {
@@ -181,12 +184,12 @@ impl<R: Rng> RetryMachine<R> {
         // Step 2: is the event retryable?
         if let Some(refusal) = self.policy.refusal(event) {
             if let (Some(quota), Event::Response { status: ..400, .. }) = (&self.quota, event) {
-                quota.deposit(self.withdrawn.take().unwrap_or(SUCCESS_DEPOSIT));
+                quota.deposit(self.withdrawn.take().unwrap_or(quota::SUCCESS_DEPOSIT));
             }
             return self.give_up(refusal);
         }
 
-        // Step 3: may there be one more retry?
+        // Step 3: may there be one more retry? What the server asks for is read first, since the reason names it.
         let requested_delay = self.requested_delay(event, now);
         let requested = requested_delay.map(|requested| requested.delay);
         let max_retries = self.policy.max_retries();
@@ -194,7 +197,7 @@ impl<R: Rng> RetryMachine<R> {
             return self.give_up(Reason::RetriesExhausted { max_retries, requested });
         }
 
-        // Step 4: when?
+        // Step 4: when? The count is below `max_retries`, so the sum does not overflow.
         let retry = self.retry_count + 1;
         let draw = || rng::draw(&mut self.rng);
         let delay = match requested {
@@ -213,7 +216,10 @@ impl<R: Rng> RetryMachine<R> {
             return self.give_up(Reason::BudgetExhausted { elapsed: self.elapsed(now), delay, budget, requested });
         }
         if let Some(quota) = &self.quota {
-            let cost = retry_cost(event);
+            let cost = match event {
+                Event::Error(ErrorKind::Timeout) => quota::TIMEOUT_RETRY_COST,
+                _ => quota::RETRY_COST,
+            };
             if let Err(available) = quota.withdraw(cost) {
                 return self.give_up(Reason::QuotaExhausted { available, cost });
             }
@@ -281,14 +287,3 @@ impl<R: Clone> Clone for RetryMachine<R> {
         }
     }
 }
-
-/// What a retry after this event withdraws from a quota: a timeout says more of a service in trouble, and costs it more.
-fn retry_cost(event: &Event<'_>) -> u32 {
-    match event {
-        Event::Error(ErrorKind::Timeout) => 10,
-        _ => 5,
-    }
-}
-
-/// What a success deposits in a quota if its call was not retried.
-const SUCCESS_DEPOSIT: u32 = 1;

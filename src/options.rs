@@ -22,6 +22,7 @@ use crate::status::StatusSet;
 /// # Ok::<(), retry_machine::PolicyError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "setters return the changed options"]
 pub struct RetryOptions {
     pub(crate) max_retries: Option<u32>,
     pub(crate) backoff_initial: Option<Duration>,
@@ -70,8 +71,7 @@ impl RetryOptions {
 
     /// The statuses that are retried, each from 100 to 999. Default 408, 429 and 500 to 599; empty to retry none.
     ///
-    /// A response was received, so a status is retried for every method; see [`unsafe_statuses`](Self::unsafe_statuses)
-    /// to be stricter. [`validate`](Self::validate) and [`RetryPolicy::new`](crate::RetryPolicy::new) report the first
+    /// A status is retried for every method; see [`unsafe_statuses`](Self::unsafe_statuses) to be stricter. [`validate`](Self::validate) and [`RetryPolicy::new`](crate::RetryPolicy::new) report the first
     /// code that is out of bounds.
     ///
     /// ```
@@ -212,7 +212,9 @@ impl RetryOptions {
 /// Complete: there is no fourth answer. From a `bool` it is [`Always`](Self::Always) or [`Never`](Self::Never).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Replay {
-    /// For a method that is safe to replay: `GET`, `HEAD` and `OPTIONS`, which are read-only (RFC 9110, 9.2.1).
+    /// For a method that is safe to replay: `GET`, `HEAD` and `OPTIONS`, the safe methods of RFC 9110, 9.2.1, but for
+    /// `TRACE`. `PUT` and `DELETE` are idempotent (9.2.2) and still not among them: a replay may undo what another client
+    /// did in between.
     #[default]
     Auto,
     /// For every method. Right where a request carries an idempotency key that the server honours.
@@ -260,16 +262,14 @@ pub enum PolicyError {
     },
 }
 
-/// Two errors are equal if they say the same, NaN included.
+/// Equal bit for bit, so that an error that reports NaN equals itself.
 impl PartialEq for PolicyError {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Fraction { option, value }, Self::Fraction { option: other, value: found }) => {
-                option == other && value.total_cmp(found).is_eq()
+            (Self::Fraction { option: a, value: x }, Self::Fraction { option: b, value: y }) => {
+                a == b && x.to_bits() == y.to_bits()
             }
-            (Self::Status { option, code }, Self::Status { option: other, code: found }) => {
-                option == other && code == found
-            }
+            (Self::Status { option: a, code: x }, Self::Status { option: b, code: y }) => a == b && x == y,
             _ => false,
         }
     }

@@ -8,7 +8,8 @@ use crate::status::StatusSet;
 /// How calls are retried: every option with a value, always valid.
 ///
 /// A policy is a plain value without state, shared by any number of calls; each call has its own
-/// [`RetryMachine`](crate::RetryMachine). The default policy has the defaults of [`RetryOptions`]. A policy has 360 bytes.
+/// [`RetryMachine`](crate::RetryMachine). The default policy has the defaults of [`RetryOptions`]. Two policies are equal if
+/// their options and their marked methods are.
 ///
 /// ```
 /// use std::time::Duration;
@@ -124,6 +125,7 @@ impl RetryPolicy {
     /// assert!(!policy.for_method("POST").is_retryable(ErrorKind::Timeout));
     /// assert!(!policy.is_retryable(ErrorKind::Timeout));
     /// ```
+    #[must_use = "it marks a copy"]
     pub fn for_method(&self, method: impl AsRef<str>) -> Self {
         let safe_to_replay = Some(matches!(method.as_ref(), "GET" | "HEAD" | "OPTIONS"));
         Self { safe_to_replay, ..self.clone() }
@@ -307,13 +309,13 @@ impl From<&RetryPolicy> for RetryOverride {
 
 // The defaults of both reference implementations.
 
-/// Three attempts in all.
+/// One failure may be chance, and so may a second; a third is an outage.
 const DEFAULT_MAX_RETRIES: u32 = 2;
 
 /// Long enough for a server to shed a burst, short enough for a person to wait.
 const DEFAULT_BACKOFF_INITIAL: Duration = Duration::from_millis(500);
 
-/// Ten times the first delay.
+/// Reached at the fifth retry.
 const DEFAULT_BACKOFF_MAX: Duration = Duration::from_secs(5);
 
 /// Spreads a fleet over a quarter of each delay.
@@ -325,5 +327,5 @@ const DEFAULT_RETRY_AFTER_MIN: Duration = Duration::from_millis(100);
 /// Keeps a server from holding a worker for longer than a minute.
 const DEFAULT_RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// The time until the last attempt starts.
+/// About as long as a person waits.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(30);

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// A retry withdraws 5 tokens, or 10 after a timeout. A success (a response below 400 that is not retried) deposits 1,
 /// or, if its own call was retried, gives the last withdrawal back instead. So while all is well the quota stays full,
-/// and in an outage retries stop after about a fifth of its capacity, until successes come again. It never falls below
+/// and in an outage retries stop after a hundred of them at the default capacity, or fifty if each follows a timeout, until
+/// successes come again. It never falls below
 /// zero nor rises above its capacity. There is no clock and no lock in it: one atomic word.
 ///
 /// Whether a shared quota has tokens left depends on the other calls, so a transcript replays only without one.
@@ -85,3 +86,12 @@ impl Default for RetryQuota {
         Self::new(Self::DEFAULT_CAPACITY)
     }
 }
+
+/// What a retry withdraws. These three are those of the AWS SDKs' standard retry mode.
+pub(crate) const RETRY_COST: u32 = 5;
+
+/// What a retry after a timeout withdraws: a timeout says more of a service in trouble, and costs it more.
+pub(crate) const TIMEOUT_RETRY_COST: u32 = 10;
+
+/// What a success deposits if its call was not retried.
+pub(crate) const SUCCESS_DEPOSIT: u32 = 1;

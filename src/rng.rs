@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng, TryRng, utils};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The default generator of a [`RetryMachine`](crate::RetryMachine): the same seed gives the same draws, on every
-/// platform and in every version of this crate.
+/// platform. Which draws a seed gives changes only with a major version of this crate.
 ///
 /// It is xoshiro256++ seeded by `SplitMix64`, so that seeds that differ in one bit give unrelated draws. It is fast and
 /// well spread, and not for cryptography.
@@ -29,7 +29,7 @@ impl SeededRng {
 }
 
 impl SeedableRng for SeededRng {
-    type Seed = <Xoshiro256PlusPlus as SeedableRng>::Seed;
+    type Seed = [u8; 32];
 
     fn from_seed(seed: Self::Seed) -> Self {
         Self(Xoshiro256PlusPlus::from_seed(seed))

@@ -87,7 +87,7 @@ impl RetryPolicy {
     /// let schedule: Vec<_> = RetryPolicy::default().schedule().collect();
     /// assert_eq!(schedule, [ms(375)..=ms(500), ms(750)..=ms(1000)]);
     /// ```
-    pub fn schedule(&self) -> impl DoubleEndedIterator<Item = RangeInclusive<Duration>> + Clone + '_ {
+    pub fn schedule(&self) -> impl DoubleEndedIterator<Item = RangeInclusive<Duration>> + Clone {
         (1..=self.max_retries()).map(|retry| self.backoff_range(retry))
     }
 
@@ -122,7 +122,7 @@ impl RetryPolicy {
         match *event {
             Event::Response { status, ref headers } => {
                 let listens = self.respect_should_retry() && status >= 400;
-                match if listens { headers.should_retry() } else { None } {
+                match headers.should_retry().filter(|_| listens) {
                     Some(true) => None,
                     Some(false) => Some(Reason::ServerRefused),
                     None if self.effective_statuses().contains(status) => None,

@@ -90,7 +90,7 @@ impl fmt::Debug for StatusSet {
 /// Every code that a set can hold: three digits, the first of them not 0 (RFC 9110, 15).
 pub(crate) const CODES: RangeInclusive<u16> = 100..=999;
 
-const WORDS: usize = (999 - 100 + 1_usize).div_ceil(64);
+const WORDS: usize = (*CODES.end() - *CODES.start()) as usize / 64 + 1;
 
 /// The word and the bit of a code, if it is one of [`CODES`].
 #[inline]
