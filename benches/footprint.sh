@@ -21,5 +21,5 @@ backons=$(build_time backon backon)
 echo "packages (cargo tree -e normal): $(cargo tree -e normal --prefix none --no-dedupe | cut -d ' ' -f 1,2 | sort -u | wc -l), itself included"
 echo "clean release build: $(awk "BEGIN { printf \"%.1f\", $ours / $backons }") times that of backon ($ours s and $backons s)"
 echo "lines of code, without comments, blank lines and tests: $(
-    awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 } !tests && NF && !/^ *\/\// { lines++ } END { print lines }' src/*.rs
+    awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 } !tests && NF && !/^ *\/\// { lines++ } END { print lines }' $(find src -name '*.rs')
 )"

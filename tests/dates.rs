@@ -33,6 +33,17 @@ fn a_date_with_a_wrong_letter_anywhere_is_unusable() {
 }
 
 #[test]
+fn a_two_digit_year_of_a_date_header_is_from_1970_to_2069() {
+    for (date, retry_after) in [
+        ("Thursday, 01-Jan-70 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:20 GMT"),
+        ("Tuesday, 01-Jan-69 00:00:00 GMT", "Tue, 01 Jan 2069 00:00:20 GMT"),
+    ] {
+        let headers = RetryHeaders::from_pairs([("Date", date), ("Retry-After", retry_after)]);
+        assert_eq!(headers.requested_delay(None), Some(secs(20)), "{date}");
+    }
+}
+
+#[test]
 fn what_is_no_http_date_is_unusable() {
     for date in [
         // No weekday of the form's own style.

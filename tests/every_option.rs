@@ -34,7 +34,7 @@ macro_rules! setting {
     };
 }
 
-/// The options in the order of the design, with its defaults.
+/// The options in the order of their setters, with the defaults.
 fn settings() -> [Setting; 15] {
     [
         setting!(max_retries(0): "2" => "0"; "GET", status(503)),

@@ -1,6 +1,6 @@
-//! Properties: the crate against an independent model of its design, and laws that need no model.
+//! Properties: the crate against an independent model of its rules, and laws that need no model.
 //!
-//! A default run takes seconds. A million cases: `PROPTEST_CASES=1000000 cargo test --release --test properties`.
+//! A default run takes seconds. A million cases: `PROPTEST_CASES=1000000 cargo test --release --all-features --test properties`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -197,7 +197,7 @@ fn dates(transcript: &Transcript) -> Vec<Form> {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_design() {
+fn the_defaults_are_those_of_the_model() {
     assert_eq!(Ok(RetryPolicy::default()), RetryPolicy::new(options(&Policy::default())));
     assert_eq!(Ok(RetryPolicy::default()), RetryPolicy::new(RetryOptions::default()));
 }

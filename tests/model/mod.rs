@@ -1,8 +1,8 @@
-//! A second, slow and plain statement of the design: the decision (section 3), error kinds (section 5), options
-//! (section 7) and what goes beyond the reference (section 9). Section 4 is in `retry_after.rs`.
+//! A second, slow and plain statement of the rules: the options, the decision in its order, error kinds, backoff and the
+//! quota. The requested delay is in `retry_after.rs`.
 //!
-//! It is written from the document and shares nothing with the crate but the public types of its answers. Times are
-//! whole nanoseconds; f64 comes in only where the document prescribes it.
+//! It is written from the specification and shares nothing with the crate but the public types of its answers. Times are
+//! whole nanoseconds; f64 comes in only where that prescribes it.
 
 #![allow(dead_code, unreachable_pub, reason = "each user of the model needs a part of it")]
 
@@ -23,7 +23,7 @@ pub enum Outcome {
     Error(ErrorKind),
 }
 
-/// Section 7: every option.
+/// Every option.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub max_retries: u32,
@@ -65,7 +65,7 @@ impl Default for Policy {
     }
 }
 
-/// Section 3: the state of one call.
+/// The state of one call.
 #[derive(Default)]
 pub struct Machine {
     pub retry_count: u32,
@@ -83,7 +83,7 @@ impl Machine {
         Self { policy, method: method.to_owned(), wall_clock_at_start, ..Self::default() }
     }
 
-    /// Section 3, "the decision, in order". `elapsed` may be negative: `now` is before the start.
+    /// The decision, in order. `elapsed` may be negative: `now` is before the start.
     pub fn decide(
         &mut self,
         outcome: &Outcome,
@@ -140,7 +140,7 @@ impl Machine {
                 return Reason::BudgetExhausted { elapsed, delay, budget, requested: requested_delay };
             }
         }
-        // Section 9: the quota stands between 5 and 6.
+        // The quota stands between 5 and 6.
         if let Some(quota) = &mut quota {
             let cost = if matches!(outcome, Outcome::Error(ErrorKind::Timeout)) { 10 } else { 5 };
             if quota.available < cost {
@@ -157,7 +157,7 @@ impl Machine {
         }
     }
 
-    /// Section 4: the wall clock at the machine's start + elapsed.
+    /// The wall clock at the machine's start + elapsed.
     fn wall_clock(&self, elapsed: Duration) -> WallClock {
         match self.wall_clock_at_start {
             None => WallClock::NotGiven,
@@ -169,16 +169,16 @@ impl Machine {
         self.policy.budget.map(|budget| duration(nanos(budget) - elapsed.max(0)))
     }
 
-    /// Section 9: a clone of a machine carries no refund.
+    /// A clone of a machine carries no refund.
     pub fn become_a_clone(&mut self) {
         self.last_withdrawal = None;
     }
 }
 
 impl Policy {
-    /// Step 2, with section 5 and, of section 9, `unsafe_statuses` and `x-should-retry`. No reason means retryable.
+    /// Step 2, with `unsafe_statuses` and `x-should-retry`. No reason means retryable.
     pub fn refusal(&self, outcome: &Outcome, method: Option<&str>) -> Option<Reason> {
-        // Section 1: method tokens are case-sensitive, and no other method is safe.
+        // Method tokens are case-sensitive, and no other method is safe.
         let is_safe = ["GET", "HEAD", "OPTIONS"].map(Some).contains(&method);
         match outcome {
             Outcome::Response { status, headers } => {
@@ -227,12 +227,12 @@ impl Policy {
         if self.retry_after_jitter == 0.0 || clamped.is_zero() {
             return clamped;
         }
-        // Section 9: added, never subtracted, so not by f64 rounding either.
+        // Added, never subtracted, so not by f64 rounding either.
         let secs = clamped.as_secs_f64() * (1.0 + draw() * self.retry_after_jitter);
         Duration::try_from_secs_f64(secs).unwrap_or(Duration::MAX).max(clamped)
     }
 
-    /// Section 3, "Backoff".
+    /// The exponential backoff.
     pub fn backoff(&self, retry: u32, draw: impl FnOnce() -> f64) -> Duration {
         // 94 doublings take even one nanosecond past `Duration::MAX`: more of them change nothing.
         let doublings = retry.saturating_sub(1).min(94);
@@ -255,7 +255,7 @@ impl Policy {
     }
 }
 
-/// Section 9: a token bucket.
+/// A token bucket.
 #[derive(Clone, Copy)]
 pub struct Quota {
     pub capacity: u32,
@@ -272,7 +272,7 @@ impl Quota {
     }
 }
 
-/// A draw, section 1, from a generator's word.
+/// A draw from a generator's word.
 pub fn draw(word: u64) -> f64 {
     (word >> 11) as f64 / 2_f64.powi(53)
 }

@@ -1,4 +1,4 @@
-//! Section 4, the requested delay: header bytes in, delay out, with date arithmetic straight from the calendar.
+//! The requested delay: header bytes in, delay out, with date arithmetic straight from the calendar.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
