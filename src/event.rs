@@ -1,11 +1,11 @@
-//! What an attempt gave: a response or an error kind, borrowed from the caller.
+//! How an attempt ended: with a response or an error kind, borrowed from the caller.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use crate::retry_after::{self, RequestedDelay};
 
-/// What one attempt gave. It borrows the headers: the response stays the caller's.
+/// How one attempt ended. It borrows the headers: the response stays the caller's.
 ///
 /// ```
 /// use retry_machine::{ErrorKind, Event, RetryHeaders};

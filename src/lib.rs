@@ -1,4 +1,4 @@
-//! A pure, sans-IO decision engine for HTTP retries: it is told what an attempt gave and what time it is, and answers
+//! A pure, sans-IO decision engine for HTTP retries: it is told how an attempt ended and what time it is, and answers
 //! *retry after this long* or *give up*, and why.
 //!
 //! Everything else is the caller's. **IO**: the caller sends requests, with any client, blocking or async. **Time**: the
@@ -107,7 +107,7 @@
 //!
 //! The [`guide`] answers what users ask: why did it give up, why did it wait so long, is my POST safe?
 
-// The library has no clock, no wait, no thread, no socket and no lock: `clippy.toml` lists what that means.
+// The library has no clock, no wait, no thread, no IO, no lock and no entropy: `clippy.toml` lists what that means.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

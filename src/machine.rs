@@ -13,7 +13,7 @@ use crate::quota::{self, RetryQuota};
 use crate::retry_after::RequestedDelay;
 use crate::rng::{self, SeededRng};
 
-/// The retries of one call: told what each attempt gave and what time it is, it decides what to do next.
+/// The retries of one call: told how each attempt ended and what time it is, it decides what to do next.
 ///
 /// A machine serves one call, from its start to the first [`Decision::GiveUp`]; then it is finished. It does nothing by
 /// itself: sending and waiting are the caller's. On a 64-bit platform it has 528 bytes, 360 of them its policy.
@@ -77,6 +77,16 @@ impl<R: Rng> RetryMachine<R> {
     ///
     /// A draw is the upper 53 bits of [`next_u64`](https://docs.rs/rand_core/0.10/rand_core/trait.Rng.html), as a number in [0, 1). One is taken only
     /// where jitter meets a delay that is not zero.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use retry_machine::{ErrorKind, RetryMachine, RetryPolicy, SeededRng};
+    ///
+    /// let (policy, mut rng, now) = (RetryPolicy::default(), SeededRng::new(7), Instant::now());
+    /// let first = RetryMachine::with_rng(&policy, "GET", &mut rng, now).decide(ErrorKind::Timeout, now);
+    /// let second = RetryMachine::with_rng(&policy, "GET", &mut rng, now).decide(ErrorKind::Timeout, now);
+    /// assert_ne!(first, second, "the draws go on");
+    /// ```
     pub fn with_rng(policy: &RetryPolicy, method: impl AsRef<str>, rng: R, now: Instant) -> Self {
         Self {
             policy: policy.for_method(method),
@@ -96,6 +106,18 @@ impl<R: Rng> RetryMachine<R> {
     ///
     /// Without it a date is measured against the response's own `Date`. Give none if the local clock cannot be trusted.
     /// It has no part in the budget.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant, SystemTime};
+    /// use retry_machine::{Decision, Event, RetryHeaders, RetryMachine, RetryPolicy};
+    ///
+    /// let now = Instant::now();
+    /// let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_126_400); // 1 December 2026, 12:00 UTC
+    /// let mut machine = RetryMachine::new(&RetryPolicy::default(), "GET", 1, now).with_wall_clock(noon);
+    ///
+    /// let headers = RetryHeaders::from_pairs([("Retry-After", "Tue, 01 Dec 2026 12:00:20 GMT")]);
+    /// assert_eq!(machine.decide(Event::response(503, headers), now), Decision::RetryAfter(Duration::from_secs(20)));
+    /// ```
     #[must_use]
     pub fn with_wall_clock(self, at_start: SystemTime) -> Self {
         Self { wall_clock_at_start: Some(at_start), ..self }
@@ -107,7 +129,7 @@ impl<R: Rng> RetryMachine<R> {
         Self { quota: Some(quota), withdrawn: None, ..self }
     }
 
-    /// Decides what follows an attempt that gave `event`, at the time `now`.
+    /// Decides what follows an attempt that ended in `event`, at the time `now`.
     ///
     /// In this order:
     ///

@@ -210,6 +210,15 @@ impl RetryOptions {
 /// Whether an error that may have reached the server is retried.
 ///
 /// Complete: there is no fourth answer. From a `bool` it is [`Always`](Self::Always) or [`Never`](Self::Never).
+///
+/// ```
+/// use retry_machine::{ErrorKind, Replay, RetryOptions, RetryPolicy};
+///
+/// // The request carries an idempotency key.
+/// let options = RetryOptions::default().retry_timeout_errors(Replay::Always);
+/// assert!(RetryPolicy::new(options)?.for_method("POST").is_retryable(ErrorKind::Timeout));
+/// # Ok::<(), retry_machine::PolicyError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Replay {
     /// For a method that is safe to replay: `GET`, `HEAD` and `OPTIONS`, the safe methods of RFC 9110, 9.2.1, but for
@@ -229,7 +238,20 @@ impl From<bool> for Replay {
     }
 }
 
-/// What a requested delay above [`retry_after_max`](RetryOptions::retry_after_max) does.
+/// What a requested delay above [`retry_after_max`](RetryOptions::retry_after_max) does. What is compared is the delay as it
+/// came, before [`retry_after_min`](RetryOptions::retry_after_min) and any jitter.
+///
+/// ```
+/// use std::time::Instant;
+/// use retry_machine::{Decision, Event, RetryAfterExcess, RetryHeaders, RetryMachine, RetryOptions, RetryPolicy};
+///
+/// let policy = RetryPolicy::new(RetryOptions::default().retry_after_excess(RetryAfterExcess::GiveUp))?;
+/// let now = Instant::now();
+/// let mut machine = RetryMachine::new(&policy, "GET", 1, now);
+/// let headers = RetryHeaders::from_pairs([("Retry-After", "3600")]);
+/// assert_eq!(machine.decide(Event::response(503, headers), now), Decision::GiveUp);
+/// # Ok::<(), retry_machine::PolicyError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RetryAfterExcess {

@@ -16,6 +16,15 @@ impl RetryPolicy {
     /// Whether the event may be retried, as far as the policy can tell without the retry count and the budget.
     ///
     /// With no method marked, [`Replay::Auto`] counts as no and the method as not safe to replay.
+    ///
+    /// ```
+    /// use retry_machine::{ErrorKind, Event, RetryHeaders, RetryPolicy};
+    ///
+    /// let policy = RetryPolicy::default();
+    /// assert!(policy.is_retryable(Event::response(429, RetryHeaders::default())));
+    /// assert!(policy.is_retryable(ErrorKind::NotSent));
+    /// assert!(!policy.is_retryable(ErrorKind::Connection));
+    /// ```
     pub fn is_retryable<'a>(&self, event: impl Into<Event<'a>>) -> bool {
         self.refusal(&event.into()).is_none()
     }
@@ -41,6 +50,14 @@ impl RetryPolicy {
     }
 
     /// Every backoff that a draw can give before this retry: from `backoff(retry, 1.0)` to `backoff(retry, 0.0)`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use retry_machine::RetryPolicy;
+    ///
+    /// let ms = Duration::from_millis;
+    /// assert_eq!(RetryPolicy::default().backoff_range(2), ms(750)..=ms(1000));
+    /// ```
     pub fn backoff_range(&self, retry: u32) -> RangeInclusive<Duration> {
         self.backoff(retry, 1.0)..=self.backoff(retry, 0.0)
     }

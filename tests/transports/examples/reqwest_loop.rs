@@ -61,7 +61,8 @@ pub(crate) async fn send(
         RetryMachine::new(policy, request.method(), rand::random(), now()).with_wall_clock(SystemTime::now());
     loop {
         request.headers_mut().insert(RETRY_COUNT, HeaderValue::from(machine.retry_count()));
-        *request.timeout_mut() = [attempt_timeout, machine.remaining_budget(now())].into_iter().flatten().min();
+        let remaining_budget = machine.remaining_budget(now()).map(|left| left.max(SHORTEST_ATTEMPT));
+        *request.timeout_mut() = [attempt_timeout, remaining_budget].into_iter().flatten().min();
         let next = request.try_clone();
 
         let outcome = attempt(client, request).await;
@@ -122,3 +123,6 @@ pub(crate) const RETRY_COUNT: HeaderName = HeaderName::from_static("x-retry-coun
 
 /// The longest that one attempt may take, from connecting to the end of the body.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What an attempt gets if a wait has used up the budget: with no time at all it can only time out.
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(200);

@@ -113,8 +113,8 @@ where
                     }
                     head.headers.insert(RETRY_COUNT, HeaderValue::from(this.machine.retry_count()));
                     let attempt = this.service.call(Request::from_parts(head, body));
-                    let timeout = [this.layer.attempt_timeout, this.machine.remaining_budget(now())];
-                    let timeout = timeout.into_iter().flatten().min().map(sleep);
+                    let remaining_budget = this.machine.remaining_budget(now()).map(|left| left.max(SHORTEST_ATTEMPT));
+                    let timeout = [this.layer.attempt_timeout, remaining_budget].into_iter().flatten().min().map(sleep);
                     this.state.set(State::Attempting { attempt, timeout });
                 }
                 StateProjection::Attempting { attempt, timeout } => {
@@ -158,3 +158,6 @@ fn now() -> std::time::Instant {
 
 /// Tells the server which retry it sees; 0 for the first attempt.
 pub(crate) const RETRY_COUNT: HeaderName = HeaderName::from_static("x-retry-count");
+
+/// What an attempt gets if a wait has used up the budget: with no time at all it can only time out.
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(200);
