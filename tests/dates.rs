@@ -25,9 +25,12 @@ fn a_wrong_weekday_is_ignored() {
 fn a_date_with_a_wrong_letter_anywhere_is_unusable() {
     for date in ["Tue, 01 Dec 2026 12:00:20 GMT", "Tuesday, 01-Dec-26 12:00:20 GMT", "Tue Dec 01 12:00:20 2026"] {
         for position in 0..date.len() {
-            let mut wrong = date.to_owned();
-            wrong.replace_range(position..=position, "X");
-            assert_eq!(requested(&wrong, noon()), None, "{wrong}");
+            // A colon is the character after 9.
+            for letter in ["X", ":"].into_iter().filter(|letter| !date[position..].starts_with(letter)) {
+                let mut wrong = date.to_owned();
+                wrong.replace_range(position..=position, letter);
+                assert_eq!(requested(&wrong, noon()), None, "{wrong}");
+            }
         }
     }
 }
