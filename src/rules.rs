@@ -125,8 +125,8 @@ impl RetryPolicy {
     /// ```
     pub fn worst_case_wait(&self) -> Duration {
         // From the first retry with so many doublings before it on, every backoff is that of the last.
-        let growing = self.max_retries.min(backoff::ENOUGH_DOUBLINGS);
-        let constant = self.backoff(self.max_retries, 0.0).saturating_mul(self.max_retries - growing);
+        let growing = self.max_retries().min(backoff::ENOUGH_DOUBLINGS);
+        let constant = self.backoff(self.max_retries(), 0.0).saturating_mul(self.max_retries() - growing);
         (1..=growing).fold(constant, |total, retry| total.saturating_add(self.backoff(retry, 0.0)))
     }
 }
